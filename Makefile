@@ -4,10 +4,10 @@ VENV := .venv
 OLDEST := .venv-oldest
 # Processes that run tests. Each may load torch and a model: about 1.5 GB. Slow tests get two processes more: they wait
 # for downloads and browsers.
-test test-oldest: WORKERS ?= 2
+test test-oldest coverage: WORKERS ?= 2
 test-slow test-all: WORKERS ?= 4
 # Python compiles tests once, not in each run, whatever the shell says.
-test test-slow test-all test-oldest: export PYTHONDONTWRITEBYTECODE :=
+test test-slow test-all test-oldest coverage: export PYTHONDONTWRITEBYTECODE :=
 # Whether the quickstart also shows the image and video metrics: yes or no.
 IMAGES ?= no
 BIN := $(VENV)/bin
@@ -22,7 +22,7 @@ TESTS := $(LONGEST) $(filter-out $(LONGEST) %__pycache__/,$(wildcard tests/*/))
 # What the modules need: a new folder is found by itself.
 MODULE_REQUIREMENTS := $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)
 
-.PHONY: help quickstart test test-slow test-all test-oldest check format docs dist benchmark studies clean
+.PHONY: help quickstart test test-slow test-all test-oldest coverage check format docs dist benchmark studies clean
 
 help:
 	@echo "make quickstart   compare three captioning systems on the bundled sample"
@@ -30,6 +30,7 @@ help:
 	@echo "make test-slow    run the slow tests: studies, training, browsers, killed runs, thousands of hostile inputs"
 	@echo "make test-all     run all tests"
 	@echo "make test-oldest  run the fast tests with the oldest versions of all dependencies (Python 3.10 to 3.12)"
+	@echo "make coverage     run the fast tests and say which share of the package's lines they run (coverage.xml)"
 	@echo "make check        lint, format check, types, links, fast tests: what a change must pass"
 	@echo "make format       format the code and renew links and tables"
 	@echo "make docs         build the site into site/: a link that leads nowhere is an error"
@@ -58,6 +59,10 @@ test-slow: $(VENV)/test.installed
 test-all: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
+
+coverage: $(VENV)/test.installed
+	$(BIN)/manycaps install-wordnet
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --cov=manycaps --cov-report=xml --cov-report=term:skip-covered
 
 test-oldest: $(OLDEST)/test.installed
 	$(OLDEST)/bin/manycaps install-wordnet
@@ -93,7 +98,7 @@ studies: $(VENV)/test.installed
 	$(BIN)/python -m scripts.studies.renew_studies $(if $(DATA),--data $(DATA))
 
 clean:
-	rm -rf $(VENV) $(OLDEST) dist quickstart-output site studies-output .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) .coverage coverage.xml dist quickstart-output site studies-output .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 $(BIN)/python $(OLDEST)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and f"Python 3.10 or newer is needed, {sys.executable} is {sys.version.split()[0]}. Run PYTHON=python3.12 make ...")'

@@ -7,11 +7,14 @@ functions. `manycaps --help` lists the commands.
 
 from typing import TYPE_CHECKING
 
-from .installed_modules import load
 from .kit.base import VERSION
 
 if TYPE_CHECKING:
     import datasets
+
+    from .module_types import load
+else:
+    from .installed_modules import load
 
 __all__ = ["__version__", "load", "load_sample"]
 

@@ -61,6 +61,8 @@ class RowValue(NamedTuple):
     replaced_by: str = ""
     # Key of the mean over rows; empty: the same key.
     mean_key: str = ""
+    # Whether it is what a statistic has more than under random splits: a value that is best at 0 may be another.
+    is_excess: bool = False
 
     @property
     def direction(self) -> str:
@@ -136,9 +138,13 @@ def _values_of_sets(slug: str, title: str, measures: str) -> tuple[RowValue, Row
     """
     excess = f"{slug}_excess"
     return (
-        RowValue(excess, title, f"{measures}, above chance", is_per_candidate=False),
+        RowValue(excess, title, f"{measures}, above chance", is_per_candidate=False, is_excess=True),
         RowValue(slug, title, measures, is_per_candidate=False, replaced_by=excess),
     )
+
+
+# CIDEr-D, which two modules give.
+_CIDER_D = RowValue("cider_d", "CIDEr-D", "CIDEr-D")
 
 
 def _with_best_of_row(*values: RowValue) -> tuple[RowValue, ...]:
@@ -214,10 +220,7 @@ _BY_HAND = (
         slug="trm_cider",
         compares="sets of captions per image",
         computes="CIDEr-D distances, triangle ranks, exact p-values",
-        values=(
-            *_values_of_sets("trm_cider", "TRM-CIDEr", "triangle-rank statistic of CIDEr-D"),
-            RowValue("cider_d", "CIDEr-D", "CIDEr-D"),
-        ),
+        values=(*_values_of_sets("trm_cider", "TRM-CIDEr", "triangle-rank statistic of CIDEr-D"), _CIDER_D),
         runs_by_default=True,
         compare_options=("tokenizer",),
     ),
@@ -273,6 +276,15 @@ _BY_HAND = (
         reduction=MOMENTS,
     ),
     ModuleRecord(
+        slug="density_coverage",
+        compares="whole corpora of captions, or vectors of anything",
+        computes="precision, recall, density and coverage by nearest neighbours, beside people's own values",
+        not_compared="Its values are of all captions together: take mmd_bert, or give them to the module in Python.",
+        network=SENTENCE_ENCODER,
+        extras=("embeddings",),
+        not_scored=WHOLE_DATA_SET,
+    ),
+    ModuleRecord(
         slug="bleu_rouge",
         compares="captions with the references of an image",
         computes="BLEU-1 to 4 and ROUGE-L, the numbers of the COCO caption code",
@@ -284,7 +296,8 @@ _BY_HAND = (
         slug="cider_d",
         compares="captions with the references of an image",
         computes="CIDEr-D, the CIDEr of captioning papers, without Java",
-        not_compared="Take trm_cider, which has CIDEr-D too, beside its own value.",
+        values=(_CIDER_D,),
+        compare_options=("tokenizer",),
     ),
     ModuleRecord(
         slug="coco_caption",
@@ -326,6 +339,15 @@ _BY_HAND = (
         network=CLIP,
         extras=("clip",),
         compare_options=CLIP_OPTIONS,
+    ),
+    ModuleRecord(
+        slug="mid",
+        compares="captions, their image and references, over a whole corpus",
+        computes="MID, mutual information under a Gaussian of people's captions and images, beside people's own value",
+        not_compared="Its Gaussian is of all rows: give them to the module in Python.",
+        network=CLIP,
+        extras=("clip",),
+        not_scored=WHOLE_DATA_SET,
     ),
     ModuleRecord(
         slug="emscore_pac",
@@ -405,9 +427,12 @@ _BY_HAND = (
 _RECORDS = [_complete(record) for record in _BY_HAND]
 MODULES: Mapping[str, ModuleRecord] = {record.slug: record for record in _RECORDS}
 
-# In the order of tables; what may be replaced by another value comes last.
-_VALUES = [value for record in _RECORDS for value in record.values]
-ROW_VALUES = sorted(_VALUES, key=lambda value: bool(value.replaced_by))
+# In the order of tables, each key once; what may be replaced by another value comes last.
+_VALUES: dict[str, RowValue] = {}
+for _record in _RECORDS:
+    for _value in _record.values:
+        _VALUES.setdefault(_value.key, _value)
+ROW_VALUES = sorted(_VALUES.values(), key=lambda value: bool(value.replaced_by))
 
 # Modules that `manycaps compare` takes, and the ones among them that compare two sets of captions.
 COMPARED_MODULES = {record.slug: record for record in _RECORDS if record.values}
@@ -424,12 +449,12 @@ def known_values(keys: Collection[str]) -> list[RowValue]:
 
 
 def module_of(value: RowValue) -> ModuleRecord:
-    """Return the module that gives a value.
+    """Return the module that gives a value, the first of several.
 
     >>> module_of(ROW_VALUES[1]).slug
     'trm_meteor'
     """
-    return next(record for record in _RECORDS if value in record.values)
+    return next(record for record in _RECORDS if value.key in [each.key for each in record.values])
 
 
 def modules_with(name: str) -> str:

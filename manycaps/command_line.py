@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import logging
 import os
+import pathlib
 import re
 import sys
 import traceback
@@ -17,11 +18,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
 from manycaps.kit.base import VERSION, InputError, lacks_memory, quote_path, reason_of
+from manycaps.saved_files import check_path
 
 # Each command and its summary; `core-set` is manycaps/commands/core_set.py.
 COMMANDS = {
     "quickstart": "compare captioning systems on the bundled sample, or on your own captions",
     "compare": "compare captioning systems: which one has fewer faults, and how does each differ from people",
+    "judge": "put a judge on trial: where it ranks people, and what of wording it rewards",
     "plan": "plan a test against people: what a number of rows can find, and how many rows a difference needs",
     "sample": "sample several captions of every image, or answers to every prompt, by any model",
     "decoding": "find the temperature, or the search, that writes most like people",
@@ -110,6 +113,7 @@ def _run(arguments: list[str]) -> int:
     try:
         if "MPLBACKEND" in os.environ:  # commands draw into files alone, and open no window
             os.environ["MPLBACKEND"] = "agg"
+        _check_paths(given)
         with _plain_warnings(given.command):
             command.run(given)
         sys.stdout.flush()
@@ -125,6 +129,13 @@ def _run(arguments: list[str]) -> int:
             print(one_line(error, given.command), file=sys.stderr)
         return 2 if isinstance(error, InputError) and error.where.startswith("--") else 1
     return 0
+
+
+def _check_paths(given: argparse.Namespace) -> None:
+    """Raise unless each path of a command line is a name that a file can have."""
+    for name, value in vars(given).items():
+        if isinstance(value, pathlib.Path):
+            check_path(value, f"--{name.replace('_', '-')}")
 
 
 class ShownStream:

@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import json
 import math
+import os
 import pathlib
 import types
 import typing
@@ -58,6 +59,17 @@ class Option:
 def comma_list(text: str) -> list[str]:
     """Return the names of a text that has commas between them."""
     return [name.strip() for name in text.split(",")]
+
+
+def path_of(text: str) -> pathlib.Path:
+    """Return a path that a user typed; an empty one would be this folder.
+
+    >>> path_of("runs/a").name
+    'a'
+    """
+    if not text.strip():  # "$FOLDER" of a shell that has no such variable
+        raise argparse.ArgumentTypeError("expected a path, got an empty one; give a dot for this folder")
+    return pathlib.Path(text)
 
 
 # Options that several commands have.
@@ -123,6 +135,8 @@ def check_options(options: Any) -> None:
             continue
         if kinds == [Sequence[str]] and not _are_strings(value):
             raise InputTypeError(field.name, "a list of strings", quote_value(value), 'Give ["a", "b"].')
+        if pathlib.Path in kinds and not os.fspath(value).strip():
+            raise InputError(name, "a path", "an empty one", "Name it, or give a dot for this folder.")
         if option.above is not None:
             check_number(name, value, option.above, math.inf)
         if option.choices is not None:
@@ -174,16 +188,16 @@ def _how(field: dataclasses.Field[Any], kinds: Sequence[Any], option: Option) ->
         return how | {"action": "append", "metavar": option.metavar, "default": default}
     is_list, is_required = typing.get_origin(kinds[0]) is Sequence, field.default is dataclasses.MISSING
     if is_list and option.convert is None:
-        kinds, how["nargs"] = typing.get_args(kinds[0]), "+"
+        kinds, how["nargs"] = typing.get_args(kinds[0]), "*" if option.flag == "" and not is_required else "+"
     literals = typing.get_args(kinds[0]) if typing.get_origin(kinds[0]) is Literal else None
     kind: Any = option.convert or next((one for one in (int, float, pathlib.Path) if one in kinds), str)
-    how |= {} if kind is str else {"type": kind}
+    how |= {} if kind is str else {"type": path_of if kind is pathlib.Path else kind}
     if option.choices or literals:
         how["choices"] = tuple(option.choices or literals or ())
     else:
         how["metavar"] = option.metavar or METAVARS[kind]
     if option.flag == "":
-        return how
+        return how if is_required else how | {"default": default}
     return how | {"default": default, "required": is_required}
 
 
@@ -194,5 +208,7 @@ def add_format(parser: argparse.ArgumentParser, *more: str, default: str = "text
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON, as every command does."""
-    print(json.dumps(value, indent=1))
+    """Print a value as JSON, as every command does: null for NaN and infinity."""
+    from .tables import finite
+
+    print(json.dumps(finite(value), indent=1, allow_nan=False))

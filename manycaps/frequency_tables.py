@@ -12,7 +12,7 @@ from .caption_tables import CaptionColumn, caption_lists, open_captions
 from .kit.base import InputError, check_whole_number
 from .kit.caption_wording import caption_trigrams
 from .kit.ngram_scores import document_frequencies
-from .kit.tokenization import check_tokenizer, ngram_tokens, tokenize_rows
+from .kit.tokenization import check_tokenizer, ngram_tokens, recorded_name, tokenize_rows
 from .saved_files import check_can_be_written, write_text_atomically
 
 # Tokens that every published CLIP reads of a text, start and end included (open_clip, tokenizer.py).
@@ -39,7 +39,7 @@ def write_document_counts(
     wanted = CaptionColumn(column, document, needs_group=True, group_option="--document")
     documents = list(caption_lists(open_captions([file], wanted, split)))
     counts = document_frequencies(tokenize_rows(tqdm(documents, unit="document"), tokenizer))
-    table = {"n_documents": len(documents), "document_frequency": counts}
+    table = {"n_documents": len(documents), "tokenizer": recorded_name(tokenizer), "document_frequency": counts}
     write_text_atomically(output, json.dumps(table))
     return table
 
@@ -67,7 +67,7 @@ def write_ngram_counts(
             counts.update(caption_trigrams(tokens))
         n_captions += len(row)
     trigrams = {trigram: count for trigram, count in counts.items() if count >= least}
-    table = {"n_captions": n_captions, "trigrams": trigrams}
+    table = {"n_captions": n_captions, "tokenizer": recorded_name(tokenizer), "trigrams": trigrams}
     if not trigrams:
         raise InputError(
             file,
@@ -84,14 +84,14 @@ def token_table(captions: Iterable[str]) -> dict[str, Any]:
     import open_clip
 
     from .kit.clip_model import first_tokens
-    from .kit.clip_scores import count_tokens
+    from .kit.clip_scores import CLIP_TOKENIZER, count_tokens
 
     tokenizer = open_clip.SimpleTokenizer()
     ends = tokenizer.sot_token_id, tokenizer.eot_token_id
     texts = ((ends[0], *first_tokens(tokenizer, caption)[0][: CONTEXT_LENGTH - 2], ends[1]) for caption in captions)
     frequency = count_tokens(texts)
     counts = {tokenizer.decoder[i]: count for i, count in sorted(frequency.counts.items())}
-    return {"n_documents": frequency.n_documents, "document_frequency": counts}
+    return {"n_documents": frequency.n_documents, "tokenizer": CLIP_TOKENIZER, "document_frequency": counts}
 
 
 def write_token_counts(

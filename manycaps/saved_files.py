@@ -64,11 +64,28 @@ def name_changes(saved: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     )
 
 
+def check_path(path: pathlib.Path, where: str = "") -> None:
+    r"""Raise unless a path is a name that a file can have; `where` is the option that gives it.
+
+    >>> check_path(pathlib.Path("a\ud800"), "--output")
+    Traceback (most recent call last):
+    manycaps.kit.base.InputOSError: --output: expected a name that files can have, got 'a\ud800'. Give another name.
+    """
+    try:
+        is_name = b"\0" not in os.fsencode(path)
+    except UnicodeError:  # half a surrogate pair; a byte that is no UTF-8 is one of a name
+        is_name = False
+    if not is_name:
+        got = ascii(str(path))
+        raise InputOSError(where or "path", "a name that files can have", got[:80], "Give another name.")
+
+
 def check_can_be_written(path: pathlib.Path, sources: Iterable[str | os.PathLike[str]] = ()) -> None:
     """Raise if a path cannot be an output file, or is one that is read; called before the work, so that none is wasted.
 
     `sources` are files to read: paths, patterns, or addresses, which are no file here.
     """
+    check_path(path)
     names = itertools.chain.from_iterable((source, *glob.glob(os.path.expanduser(source))) for source in sources)
     if path.is_file() and any(os.path.isfile(name) and path.samefile(name) for name in names):
         raise InputOSError(
@@ -98,6 +115,7 @@ def sole_output(path: pathlib.Path) -> Iterator[None]:
 
     A folder that is still empty when the work fails is removed again.
     """
+    check_path(path)
     is_new = not path.exists()
     descriptor = os.open(make_folder(path), os.O_RDONLY)
     try:
@@ -110,6 +128,17 @@ def sole_output(path: pathlib.Path) -> Iterator[None]:
         raise
     finally:
         os.close(descriptor)
+
+
+def check_ours(folder: pathlib.Path, name: str, sign: str) -> None:
+    """Raise if a folder has a file that would be replaced, and not the one that is written before it, our sign."""
+    if (folder / name).exists() and not (folder / sign).exists():
+        raise InputOSError(
+            quote_path(folder),
+            "a new folder, or one that this command has written",
+            f"one with {name} and no {sign}",
+            "Give another folder, or move this file away.",
+        )
 
 
 def lock_output(descriptor: int, path: pathlib.Path, kind: str) -> None:

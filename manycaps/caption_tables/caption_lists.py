@@ -1,10 +1,11 @@
 """One column of captions, candidates or references, row by row; and any other table, as records."""
 
+import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manycaps.caption_tables.columns import CaptionColumn, Layout, find_caption_layout, wide_columns, with_wide
+from manycaps.caption_tables.columns import CaptionColumn, Layout, Reading, find_caption_layout
 from manycaps.caption_tables.files import Record, TableFile, Unreadable, table_files
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.rows import good_rows
@@ -15,7 +16,9 @@ from manycaps.caption_tables.source import (
     are_splits,
     check_split_used,
     file_records,
-    first_records,
+    first_layout,
+    names_of,
+    warn_of_lines,
 )
 from manycaps.kit.base import InputError
 
@@ -33,11 +36,8 @@ def open_captions(
     or a split of a data set on the Hub, `config` a configuration there.
     """
     files = [file for source in sources for file in _files(source, split, config)]
-    file, records = first_records(files)
-    names = list(dict.fromkeys(name for record in records for name in record.values))
-    wide = wide_columns(names)
-    records = [record._replace(values=with_wide(record.values, wide)) for record in records]
-    layout = find_caption_layout([*names, *wide], column, file.path)
+    reading = Reading(tuple(name for name in (column.captions, column.group) if name is not None), any_side=True)
+    file, records, layout, wide = first_layout(files, functools.partial(find_caption_layout, chosen=column), reading)
     texts = [record.values.get(layout.predictions or "") for record in records]
     is_single = are_single(texts)
     if column.group is None:
@@ -50,8 +50,11 @@ def open_captions(
             "single captions",
             f"Name that column with {column.group_option}.",
         )
-    side = FileSide(tuple(files), layout._replace(image=None, video=None), joins, holds_media=False, wide=wide)
-    check_split_used(split, [side._replace(has_splits=are_splits(file, names))])
+    side = FileSide(
+        tuple(files), layout._replace(image=None, video=None), joins, holds_media=False, reading=reading, wide=wide
+    )
+    check_split_used(split, [side._replace(has_splits=are_splits(file, names_of(records)))])
+    warn_of_lines(files)
     return CaptionSource(side, None, {}, None, is_stream=True)
 
 

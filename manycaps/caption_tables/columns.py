@@ -1,6 +1,7 @@
 """Roles of the columns of a table, by usual names or by the user's own."""
 
 import ast
+import functools
 import json
 import re
 import warnings
@@ -12,9 +13,25 @@ from manycaps.kit.base import InputError, as_caption_rows, inline_bytes, is_plai
 # What a column may hold; also the keys of --columns.
 ROLES = ("predictions", "references", "id", "image", "video")
 
+# Names in the outputs of other programs: lmms-eval, VLMEvalKit, vLLM, batches of OpenAI, pipelines, fairseq.
+OUTPUT_COLUMNS = (
+    *("output", "outputs", "generation", "generations", "response", "responses", "hyp", "hyps", "hypotheses"),
+    *("generated_text", "generated_texts", "generated_caption", "generated_captions", "filtered_resps"),
+)
+TARGET_COLUMNS = ("target", "targets", "ref", "answer", "answers", "ground_truth", "gts")
+
 # Usual names of the columns of a system's captions and of human captions.
-PREDICTION_COLUMNS = ("predictions", "candidates", "samples", "prediction", "candidate", "hypothesis")
-REFERENCE_COLUMNS = ("references", "reference", "refs")
+PREDICTION_COLUMNS = (
+    *("predictions", "candidates", "samples", "prediction", "candidate", "hypothesis"),
+    *OUTPUT_COLUMNS,
+)
+REFERENCE_COLUMNS = ("references", "reference", "refs", *TARGET_COLUMNS)
+
+# A conversation, whose last answer is the caption where no other column holds one.
+CONVERSATION = "messages"
+
+# Names of columns that a message shows.
+N_SHOWN = 10
 
 # Names that do not tell candidates from references: the file decides.
 CAPTION_COLUMNS = ("txt", "captions", "caption", "sentences", "descriptions", "text", "raw")
@@ -24,14 +41,24 @@ USUAL_CAPTIONS = frozenset((*PREDICTION_COLUMNS, *REFERENCE_COLUMNS, *CAPTION_CO
 
 # In this order: a sample of a tar is named by its files, and an annotation of COCO has an `id` of its own beside its
 # image's.
-ID_COLUMNS = ("__key__", "image_id", "video_id", "id", "_id", "key")
+ID_COLUMNS = ("__key__", "custom_id", "image_id", "video_id", "doc_id", "id", "_id", "key")
+
+# Names of columns that are ids where no image or video is named: pandas calls the numbers of rows `index`.
+WEAK_ID_COLUMNS = ("question_id", "sample_id", "request_id", "index")
 
 IMAGE_COLUMNS = ("image", "jpg", "jpeg", "png", "webp", "image_path", "file_name", "filename", "filepath")
 VIDEO_COLUMNS = ("video", "mp4", "webm", "avi", "mkv", "video_path")
 
 
-# Columns of one caption each: caption_1 ... caption_5, as of Clotho and AudioCaps.
-NUMBERED = re.compile(r"(.*?[^\W\d_])[ _-]?(\d+)")
+# Columns of one caption each: caption_1 ... caption_5, as of Clotho and AudioCaps, and caption.1, caption.2, as pandas
+# renames columns of one name.
+NUMBERED = re.compile(r"(.*?[^\W\d_])([ _.-]?)(\d{1,9})")
+
+# What stands before the number where pandas wrote it.
+PANDAS = "."
+
+# Lists of column names of which it is kept how their numbered columns are read together.
+KEPT_NAMES = 64
 
 # Names of columns by role, for all files; and, by the path of a file as it was given, for that file alone.
 ColumnNames = Mapping[str, str | Mapping[str, str]]
@@ -65,46 +92,59 @@ class Values(NamedTuple):
 
 
 def find_layout(
-    names: Collection[str], chosen: Mapping[str, str], sides: Collection[str], where: str, *, either: bool = False
+    names: Collection[str],
+    chosen: Mapping[str, str],
+    sides: Collection[str],
+    where: str,
+    *,
+    either: bool = False,
+    wide: Mapping[str, Sequence[str]] | None = None,
 ) -> Layout:
     """Find the column of each role, by names that the user chose or by usual ones.
 
     `sides` says what the file may hold: "predictions", "references" or both; with `either`, references alone will do.
     Columns with a name that does not say whose captions they are hold predictions, unless the file holds references
-    alone. A ValueError names a chosen column that is missing, or says that there are no captions, or several columns of
-    them.
+    alone. `wide` has numbered columns by the name that they have in common. A ValueError names a chosen column that is
+    missing, or says that there are no captions, or several columns of them.
 
     >>> find_layout(["image_id", "caption"], {}, ["predictions", "references"], "a.json")
     Layout(predictions='caption', references=None, id='image_id', image=None, video=None)
     """
+    wide = wide or {}
+    own_names, names = names, list(dict.fromkeys((*names, *wide)))
     name_of_role: dict[str, str | None] = dict.fromkeys(ROLES)
-    name_of_role |= {
-        "id": _first(names, ID_COLUMNS),
-        "image": _first(names, IMAGE_COLUMNS),
-        "video": _first(names, VIDEO_COLUMNS),
-    }
+    name_of_role |= _names_of_items(names)
     taken = set(chosen.values())
     for side, usual in (("predictions", PREDICTION_COLUMNS), ("references", REFERENCE_COLUMNS)):
         if side in sides and side not in chosen:
-            name_of_role[side] = _one(names, usual, taken, side, where)
+            name_of_role[side] = _one(names, usual, taken, side, where, wide)
     main = "references" if "predictions" not in sides else "predictions"
     if name_of_role[main] is None and main not in chosen:
-        name_of_role[main] = _one(names, CAPTION_COLUMNS, taken, main, where)
+        name_of_role[main] = _one(names, CAPTION_COLUMNS, taken, main, where, wide)
+        if name_of_role[main] is None and main == "predictions":
+            name_of_role[main] = _first(names, (CONVERSATION,))
     for role, name in chosen.items():
         if role not in sides and role in ("predictions", "references"):
             continue
         if name not in names:
-            raise InputError(where, f"a column {name!r} of {role}", ", ".join(names)[:80], "Check --columns.")
+            raise InputError(where, f"a column {name!r} of {role}", ", ".join(own_names)[:80], "Check --columns.")
         name_of_role[role] = name
     if name_of_role[main] is None and not (either and name_of_role["references"] is not None):
         usual = PREDICTION_COLUMNS if main == "predictions" else REFERENCE_COLUMNS
         raise InputError(
             where,
-            f"a column of {main}, such as {', '.join((*usual, *CAPTION_COLUMNS))}",
-            ", ".join(names)[:80] or "no columns",
+            f"a column of {main}, such as {', '.join((*usual[:N_SHOWN], *CAPTION_COLUMNS))}",
+            ", ".join(own_names)[:80] or "no columns",
             f"Name it with --columns {main}=NAME.",
         )
     return Layout(**name_of_role)
+
+
+def _names_of_items(names: Collection[str]) -> dict[str, str | None]:
+    """The columns that say what a row is of."""
+    image, video = _first(names, IMAGE_COLUMNS), _first(names, VIDEO_COLUMNS)
+    weak = None if image or video else _first(names, WEAK_ID_COLUMNS)
+    return {"id": _first(names, ID_COLUMNS) or weak, "image": image, "video": video}
 
 
 class CaptionColumn(NamedTuple):
@@ -119,24 +159,30 @@ class CaptionColumn(NamedTuple):
     group_option: str = "--group-by"
 
 
-def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: str) -> Layout:
+def find_caption_layout(
+    names: Collection[str], chosen: CaptionColumn, where: str, wide: Mapping[str, Sequence[str]] | None = None
+) -> Layout:
     """Find the column of captions, candidates or references, as predictions, and the one that names their item.
 
     >>> find_caption_layout(["image", "references"], CaptionColumn(), "a.json")
     Layout(predictions='references', references=None, id=None, image='image', video=None)
     """
     usual = (*CAPTION_COLUMNS[1:], *PREDICTION_COLUMNS, *REFERENCE_COLUMNS)
-    caption_columns = [name for name in names if name in usual]
+    wide = wide or {}
+    shown = quote_value(list(names)) if names else "no columns"
+    names = list(dict.fromkeys((*names, *wide)))
+    caption_columns = [name for name in names if _is_usual(name, usual, wide)]
+    caption_columns = caption_columns or [name for name in names if name == CONVERSATION]
+    items = _names_of_items(names)
     if CAPTION_COLUMNS[0] in names:  # text beside an image in a tar comes before what its metadata repeat
         caption_columns = [CAPTION_COLUMNS[0]]
-    shown = quote_value(list(names)) if names else "no columns"
     for name, option in ((chosen.captions, chosen.captions_option), (chosen.group, chosen.group_option)):
         if name is not None and name not in names:
             raise InputError(where, f"a column {name!r}", shown, f"Check the spelling of {option}.")
     if chosen.captions is None and not caption_columns:
         raise InputError(
             where,
-            f"one of the columns {', '.join(usual)}",
+            f"a column of captions, such as {', '.join(usual[:N_SHOWN])}",
             shown,
             f"Name the column of the captions with {chosen.captions_option}.",
         )
@@ -144,45 +190,148 @@ def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: st
         raise InputError(
             where,
             "one column of captions",
-            " and ".join(caption_columns),
+            " and ".join(shown_columns(name, wide) for name in caption_columns),
             f"Name the one to read with {chosen.captions_option}.",
         )
-    return Layout(
-        chosen.captions or caption_columns[0],
-        None,
-        chosen.group or _first(names, ID_COLUMNS),
-        _first(names, IMAGE_COLUMNS),
-        _first(names, VIDEO_COLUMNS),
-    )
+    return Layout(chosen.captions or caption_columns[0], None, **{**items, "id": chosen.group or items["id"]})
 
 
-def wide_columns(names: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the columns that hold one caption each, by the usual name that they have in common.
+def wide_columns(names: Collection[str], chosen: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
+    """Return the columns that hold one caption each, by the usual or the chosen name that they have in common.
 
-    Numbered columns beside one with a usual name are not read.
+    One without a number stands before the numbered ones. A chosen name of a single column stands for it alone, unless
+    the name is a usual one or pandas has numbered columns of this name.
 
-    >>> wide_columns(["file_name", "caption_2", "caption_1"]), wide_columns(["caption", "caption_1"])
-    ({'caption': ('caption_1', 'caption_2')}, {})
+    >>> wide_columns(["file_name", "caption_2", "caption_1"]), wide_columns(["caption", "caption.1"])
+    ({'caption': ('caption_1', 'caption_2')}, {'caption': ('caption', 'caption.1')})
     """
-    numbered: dict[str, list[tuple[int, str]]] = {}
-    for usual in (PREDICTION_COLUMNS, REFERENCE_COLUMNS, CAPTION_COLUMNS):
-        if any(name in usual for name in names):
+    return dict(_wide_columns(tuple(names), tuple(chosen)))
+
+
+@functools.lru_cache(KEPT_NAMES)
+def _wide_columns(names: tuple[str, ...], chosen: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    groups: dict[str, list[tuple[int, str]]] = {}
+    for name in names:
+        match = NUMBERED.fullmatch(name)
+        if match is None or name in chosen:
             continue
-        for name in names:
-            match = NUMBERED.fullmatch(name)
-            stem = match[1].lower() if match else ""
-            common = next((each for each in (stem, f"{stem}s") if each in usual), None)
-            if match and common:
-                numbered.setdefault(common, []).append((int(match[2]), name))
-    return {common: tuple(name for _, name in sorted(columns)) for common, columns in numbered.items()}
+        stem, separator = match[1], match[2]
+        if stem in chosen and stem not in USUAL_CAPTIONS:
+            common = stem if stem not in names or separator == PANDAS else None
+        else:
+            common = next((each for each in _stems(stem)[1:] if each in USUAL_CAPTIONS), None)
+        if common is not None:
+            groups.setdefault(common, []).append((int(match[3]), name))
+    wide = {}
+    for common, numbered in groups.items():
+        stems = {NUMBERED.fullmatch(name)[1] for _, name in numbered}  # type: ignore[index]
+        bare = [name for name in names if name in stems and (name == common or name not in chosen)]
+        members = (*bare, *(name for _, name in sorted(numbered)))
+        # A list in a column of the plural is not one of the numbered captions: both are known by their own names.
+        wide[common if common in members or common not in names else next(iter(stems)).lower()] = members
+    return wide
 
 
-def with_wide(values: Mapping[str, Any], wide: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
-    """Add the captions of numbered columns to the values of a record, as a list; empty cells are left out."""
+def _stems(stem: str) -> tuple[str, str, str]:
+    """Names that numbered columns may have in common."""
+    return stem, stem.lower(), f"{stem.lower()}s"
+
+
+class Reading(NamedTuple):
+    """How the captions of a record are found: by which names, and whether those of either side will do."""
+
+    # Columns that a user has named, of any role.
+    chosen: tuple[str, ...] = ()
+    # Whether predictions, references and captions are one column to read, whichever there is.
+    any_side: bool = False
+
+    def wide(self, names: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Return the columns that are read together, by the name that they have in common; see `wide_columns`."""
+        return wide_columns(names, self.chosen)
+
+    def others(self, names: Collection[str], name: str) -> list[str]:
+        """Return further columns of captions beside the one that is read, as messages show them."""
+        wide = _wide_columns(tuple(names), self.chosen)
+        if name == CAPTION_COLUMNS[0] or not (name in names or name in wide):
+            return []
+        usual = self._usual_beside(name)
+        others = [other for other in dict.fromkeys((*names, *wide)) if other != name and other not in self.chosen]
+        return [shown_columns(other, wide) for other in others if _is_usual(other, usual, wide)]
+
+    def _usual_beside(self, name: str) -> frozenset[str]:
+        """Usual names of which a row may have but one, the column that is read; none where a user named it."""
+        groups = (PREDICTION_COLUMNS, REFERENCE_COLUMNS, CAPTION_COLUMNS)
+        mine = [usual for usual in groups if name in usual or f"{name}s" in usual]
+        if name in self.chosen or not mine:
+            return frozenset()
+        return USUAL_CAPTIONS if self.any_side else frozenset(mine[0])
+
+    def with_captions(self, values: Mapping[str, Any], layout: Layout, row: int) -> Mapping[str, Any]:
+        """Add the captions of numbered columns to the values of a record, as a list; empty cells are left out.
+
+        An InputError names columns of captions that the layout of the files does not have.
+        """
+        for name in (layout.predictions, layout.references):
+            if name is not None and (others := self.others(values, name)):
+                raise InputError(
+                    f"{name}[{row}]",
+                    "one column of captions",
+                    f"{' and '.join(others)} beside it",
+                    "Name the one to read, or call columns that belong together caption_1, caption_2 and so on.",
+                )
+        return add_wide(values, _wide_columns(tuple(values), self.chosen))
+
+    def is_read(self, column: str, layout: Layout) -> bool:
+        """Return whether the values of a column are needed: it may be one of the numbered ones of a later file."""
+        if column in layout:
+            return True
+        match = NUMBERED.fullmatch(column)
+        stems = _stems(match[1] if match else column)
+        sides = (name for name in (layout.predictions, layout.references) if name is not None)
+        return any(not {name, f"{name}s", *self._usual_beside(name)}.isdisjoint(stems) for name in sides)
+
+    def notes(self, names: Collection[str], layout: Layout) -> list[str]:
+        """Return what a reader should know of columns with numbers beside one without.
+
+        >>> layout = Layout("caption", None, None, None, None)
+        >>> Reading().notes(["caption", "caption_2"], layout)
+        ['caption and caption_2 are read together as the captions of a row']
+        """
+        wide = _wide_columns(tuple(names), self.chosen)
+        notes = []
+        for name in (layout.predictions, layout.references):
+            numbers = [NUMBERED.fullmatch(column) for column in wide.get(name or "", ())]
+            if None in numbers and any(match[2] != PANDAS for match in numbers if match):
+                notes.append(f"{' and '.join(wide[str(name)])} are read together as the captions of a row")
+        together = {column for columns in wide.values() for column in columns}
+        for column in set(names) - together - set(self.chosen):
+            match = NUMBERED.fullmatch(column)
+            if match and match[2] and match[1] in (layout.predictions, layout.references) and match[1] in self.chosen:
+                notes.append(f"{column} is not read beside {match[1]}, which --columns names")
+        return sorted(notes)
+
+
+def add_wide(values: Mapping[str, Any], wide: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
+    """Add the captions of columns that are read together to the values of a record."""
     if not wide:
         return values
     cells = {name: [values.get(column) for column in columns] for name, columns in wide.items()}
     return {**values, **{name: [cell for cell in row if not _is_blank(cell)] or None for name, row in cells.items()}}
+
+
+def _is_usual(name: str, usual: Collection[str], wide: Collection[str]) -> bool:
+    """Whether a column has a usual name, or numbered ones stand for it beside a column of their plural."""
+    return name in usual or (name in wide and f"{name}s" in usual)
+
+
+def shown_columns(name: str, wide: Mapping[str, Sequence[str]]) -> str:
+    """Return a column for a message, or the numbered ones that it stands for.
+
+    >>> shown_columns("caption", {"caption": ("caption_1", "caption_2", "caption_3")}), shown_columns("raw", {})
+    ('caption_1 ... caption_3', 'raw')
+    """
+    columns = wide.get(name, (name,))
+    return columns[0] if len(columns) == 1 else f"{columns[0]}{' ... ' if len(columns) > 2 else ', '}{columns[-1]}"
 
 
 def _is_blank(cell: object) -> bool:
@@ -294,11 +443,20 @@ def _first(names: Collection[str], usual: Sequence[str]) -> str | None:
     return next((name for name in usual if name in names), None)
 
 
-def _one(names: Collection[str], usual: Sequence[str], taken: Collection[str], side: str, where: str) -> str | None:
+def _one(
+    names: Collection[str],
+    usual: Sequence[str],
+    taken: Collection[str],
+    side: str,
+    where: str,
+    wide: Mapping[str, Sequence[str]],
+) -> str | None:
     """The one usual name that a file has; text beside an image in a tar comes before what its metadata repeat."""
     known = [name for name in usual if name in names and name not in taken]
-    if len(known) > 1 and known[0] != "txt":
-        raise InputError(where, f"one column of {side}", " and ".join(known), f"Choose with --columns {side}=NAME.")
+    known += [name for name in wide if name not in (*known, *taken) and _is_usual(name, usual, wide)]
+    if len(known) > 1 and known[0] != CAPTION_COLUMNS[0]:
+        got = " and ".join(shown_columns(name, wide) for name in known)
+        raise InputError(where, f"one column of {side}", got, f"Choose with --columns {side}=NAME.")
     return known[0] if known else None
 
 
@@ -309,6 +467,8 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
     value = record.get(name)
     if is_plain_row(value):
         return value
+    if not isinstance(value, str):
+        value = texts_of_output(value)
     if value is None:
         raise InputError(f"{name}[{row}]", "captions", "none", "Write them, or leave the row out.")
     if isinstance(value, list) and value and all(isinstance(item, dict) and "caption" in item for item in value):
@@ -342,6 +502,48 @@ def item_names(captions: Sequence[object]) -> set[str]:
     usual = ("image_id", "video_id", *IMAGE_COLUMNS, *VIDEO_COLUMNS)
     names = (_first(item, usual) and str(item[str(_first(item, usual))]) for item in captions if isinstance(item, dict))
     return {name for name in names if name is not None}
+
+
+def texts_of_output(value: Any) -> Any:
+    """Return the texts in a value as programs write their answers; any other value as it is.
+
+    These are the choices of a chat completion, the outputs of vLLM, the lists of pipelines and of lmms-eval, and the
+    last answer of a conversation. A response that failed has none.
+
+    >>> texts_of_output({"status_code": 200, "body": {"choices": [{"message": {"content": "a dog"}}]}})
+    ['a dog']
+    >>> texts_of_output([{"text": "a dog", "index": 0}, {"text": "a cat", "index": 1}]), texts_of_output([["a dog"]])
+    (['a dog', 'a cat'], ['a dog'])
+    >>> texts_of_output([{"role": "user", "content": "Describe."}, {"role": "assistant", "content": "a dog"}])
+    ['a dog']
+    """
+    if isinstance(value, dict):
+        body = value.get("body", value)
+        choices = body.get("choices") if isinstance(body, dict) else None
+        if isinstance(choices, list):
+            return texts_of_output(choices) or None
+        return None if "status_code" in value else value
+    if not isinstance(value, list) or not value:
+        return value
+    if all(isinstance(item, list) for item in value):
+        inner = [text for item in value for text in item]
+        return inner if all(isinstance(text, str) for text in inner) else value
+    if not all(isinstance(item, dict) for item in value):
+        return value
+    if all("role" in item for item in value):
+        answers = [item for item in value if item["role"] == "assistant"]
+        return [_text_of(answers[-1])] if answers else None
+    texts = [_text_of(item) for item in value]
+    return value if None in texts else texts
+
+
+def _text_of(item: Mapping[str, Any]) -> Any:
+    """The text of one answer; None where there is none."""
+    item = item["message"] if isinstance(item.get("message"), dict) else item
+    text = next((item[name] for name in ("generated_text", "text", "content") if name in item), None)
+    if isinstance(text, list) and all(isinstance(part, dict) for part in text):
+        return "".join(str(part["text"]) for part in text if isinstance(part.get("text"), str))
+    return text
 
 
 def _medium(record: Mapping[str, Any], name: str | None, row: int, *, is_optional: bool) -> str | bytes | None:

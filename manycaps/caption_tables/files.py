@@ -1,6 +1,5 @@
 """Files that hold captions, from paths, addresses, folders and patterns; the pieces of a file, and its records."""
 
-import gzip
 import io
 import itertools
 import math
@@ -14,6 +13,7 @@ import fsspec
 from tqdm import tqdm
 
 from manycaps.kit.base import (
+    ExpandedFile,
     InputError,
     InputImportError,
     errors_of_others,
@@ -35,6 +35,9 @@ TOKENS = ".token"
 # Kinds that may be compressed as a whole.
 COMPRESSIBLE = (".jsonl", ".json", ".csv", ".tsv", ".tar", TEXT, TOKENS)
 
+# Rows of plain text that are matched by their numbers: one a line, or a run of lines, between empty ones.
+ALIGNED_LINES, ALIGNED_RUNS = "aligned lines", "aligned runs of lines"
+
 # Longest path that is shown in full: the limit of Linux's file names.
 LONGEST_SHOWN = 255
 
@@ -50,14 +53,6 @@ NUMBERS = re.compile(r"(\d{1,18})\.\.(\d{1,18})", re.ASCII)
 # Largest number of names that braces may expand to, and of files in a folder that is searched for tables.
 MOST_NAMES = 1_000_000
 
-# Times its size that a compressed file may expand to, and bytes that any may: captions take a tenth, and gzip can make
-# a thousandth of text that says nothing.
-MOST_EXPANSION = 200
-EXPANSION_BYTES = 1 << 28
-
-# Bytes that are read at once of a compressed file that is read as a whole.
-PIECE_OF_EXPANDED = 1 << 24
-
 
 class TableFile(NamedTuple):
     """A file with rows."""
@@ -71,6 +66,10 @@ class TableFile(NamedTuple):
     hub_part: tuple[str | None, str] | None = None
     # Split to read, "test" or "train+restval", where it may hold several.
     split: str | None = None
+    # Column and value of the rows to read, where a table holds several systems.
+    only: tuple[str, str] | None = None
+    # How plain text is aligned with that of other files: `ALIGNED_LINES` or `ALIGNED_RUNS`; None: it is not.
+    aligned: str | None = None
 
 
 class Piece(NamedTuple):
@@ -171,39 +170,12 @@ def is_local(path: str) -> bool:
 def open_bytes(path: str, compressed: bool = False) -> IO[bytes]:
     """Open a file to be read, local or by fsspec; a compressed one gives its content.
 
-    Reading a compressed one raises an InputError where it expands beyond `MOST_EXPANSION` and `EXPANSION_BYTES`.
+    Reading a compressed one raises an InputError where it expands beyond the limit of `ExpandedFile`.
     """
     file = cast(IO[bytes], fsspec.open(path, "rb").open())
     if not is_local(path):  # files at addresses read a line as a whole, however long
         file = io.BufferedReader(cast(io.RawIOBase, file))
-    return cast(IO[bytes], _ExpandedFile(file, path)) if compressed else file
-
-
-class _ExpandedFile(gzip.GzipFile):
-    """The content of a compressed file, within a limit: some kilobytes may hold gigabytes."""
-
-    def __init__(self, packed: IO[bytes], path: str) -> None:
-        super().__init__(fileobj=packed)
-        self._packed, self._path, self._n_expanded = packed, path, 0
-
-    def read(self, size: int | None = -1) -> bytes:
-        if size is None or size < 0:
-            return b"".join(iter(lambda: self.read(PIECE_OF_EXPANDED), b""))
-        return self._count(super().read(size))
-
-    def read1(self, size: int = -1) -> bytes:
-        return self._count(super().read1(size))
-
-    def readline(self, size: int | None = -1) -> bytes:
-        return self._count(super().readline(size))
-
-    def _count(self, content: bytes) -> bytes:
-        self._n_expanded += len(content)
-        if self._n_expanded > EXPANSION_BYTES and self._n_expanded > MOST_EXPANSION * self._packed.tell():
-            expected = f"a .gz file that expands to at most {MOST_EXPANSION} times its size"
-            got = f"one of {self._n_expanded:,} bytes and more"
-            raise InputError(self._path, expected, got, "If it is right, unpack it (`gunzip`).")
-        return content
+    return cast(IO[bytes], ExpandedFile(file, path)) if compressed else file
 
 
 def find_medium(folder: str, given: str | None, name: str, role: str, row: int) -> str | bytes:

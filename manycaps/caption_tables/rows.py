@@ -217,6 +217,19 @@ class JoinedRows:
             if (file, row) in surplus[values.id]:
                 self.add_bad(BadRow(file, row, values.id, repeated_line_error(row, usual, file, *before)))
 
+    def ids_of(self, side: str, *, alone: bool) -> list[str]:
+        """Return the ids of rows that have a side, in order; with `alone`, of those that lack the other side."""
+        mine, other = SIDES[side], next(name for role, name in SIDES.items() if role != side)
+        lacks = f" AND {other} IS NULL" if alone else ""
+        rows = self._database.execute(f"SELECT id FROM joined WHERE {mine} IS NOT NULL{lacks} ORDER BY number")
+        return [name for (name,) in rows]
+
+    @property
+    def has_whole_rows(self) -> bool:
+        """Whether some row has both sides."""
+        whole = "SELECT 1 FROM joined WHERE predictions IS NOT NULL AND refs IS NOT NULL LIMIT 1"
+        return self._database.execute(whole).fetchone() is not None
+
     def _file_number(self, path: str) -> int:
         if path not in self._files:
             self._files[path] = len(self._files)

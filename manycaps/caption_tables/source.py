@@ -9,28 +9,41 @@ import pathlib
 import tempfile
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.caption_tables.arrow_records import arrow_records, parquet_pieces, parquet_records
 from manycaps.caption_tables.columns import (
     ColumnNames,
     Layout,
+    Reading,
     Values,
+    add_wide,
     check_files_of_columns,
     columns_of,
     find_layout,
     read_id,
     read_values,
-    wide_columns,
-    with_wide,
 )
-from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, find_medium, table_files, whole
+from manycaps.caption_tables.files import (
+    ALIGNED_RUNS,
+    TEXT,
+    Piece,
+    Record,
+    TableFile,
+    Unreadable,
+    find_medium,
+    is_local,
+    table_files,
+    whole,
+)
 from manycaps.caption_tables.hub_records import HUB, hub_records
+from manycaps.caption_tables.ids import MOST_IDS, check_ids_meet, difference_of_ids
 from manycaps.caption_tables.json_records import json_records
 from manycaps.caption_tables.rows import (
     BadRow,
     CaptionRow,
+    JoinedRows,
     JoinedStore,
     SeenIds,
     create_store,
@@ -38,9 +51,18 @@ from manycaps.caption_tables.rows import (
     store_file,
     store_pieces,
 )
-from manycaps.caption_tables.tar_records import tar_pieces, tar_records
-from manycaps.caption_tables.text_records import text_pieces, text_records
-from manycaps.kit.base import EmptyCaptions, InputError, looks_like_list, reason_of
+from manycaps.caption_tables.tar_records import Paragraphs, tar_pieces, tar_records
+from manycaps.caption_tables.text_records import aligned, text_pieces, text_records
+from manycaps.kit.base import (
+    DecoderSigns,
+    EmptyCaptions,
+    InputError,
+    looks_like_list,
+    quote_path,
+    quote_value,
+    reason_of,
+)
+from manycaps.kit.row_images import RepeatedTexts, repeated_texts
 from manycaps.kit.tokenization import Tokenizer, token_finder
 
 # Default size of a piece, in bytes of the file.
@@ -48,6 +70,13 @@ PIECE_BYTES = 1 << 24
 
 # Records that are read to find the columns: a record may lack some.
 N_FIRST_RECORDS = 100
+
+
+# What to do where plain text has no ids.
+WITH_IDS = (
+    'Write {"id": "1.jpg", "caption": "a dog"} a line as JSON Lines, or an id, a tab and a caption; an empty line '
+    "begins another row. Files whose lines belong together are compared with --aligned."
+)
 
 
 class FileSide(NamedTuple):
@@ -61,14 +90,34 @@ class FileSide(NamedTuple):
     holds_media: bool
     # "image", "video" or both: rows may lack it.
     optional: tuple[str, ...] = ()
-    # Columns of one caption each, by the column of the layout that stands for them.
+    # How numbered columns are read together, and those of the first file: others may have more of them.
+    reading: Reading = Reading()
     wide: Mapping[str, tuple[str, ...]] = {}
     # Whether its rows are in splits, of which one may be named.
     has_splits: bool = False
 
-    def columns(self) -> set[str]:
-        """Return the names of the columns to read."""
-        return {column for name in self.layout if name is not None for column in self.wide.get(name, (name,))}
+    def columns(self) -> "ReadColumns":
+        """Return the columns to read."""
+        return ReadColumns(self.layout, self.reading)
+
+    def n_numbered(self, role: str) -> int:
+        """Return how many numbered columns of captions of a role each file has, of the file with the fewest."""
+        name = getattr(self.layout, role) or ""
+        n_columns = len(self.wide.get(name, ()))
+        for file in self.files if n_columns and len(self.files) > 1 else ():
+            with contextlib.suppress(InputError):  # whoever reads its rows says why
+                n_columns = min(n_columns, len(self.reading.wide(names_of(first_records([file])[1])).get(name, ())))
+        return n_columns
+
+
+class ReadColumns:
+    """The columns whose values are needed, by `in`."""
+
+    def __init__(self, layout: Layout, reading: Reading) -> None:
+        self._layout, self._reading = layout, reading
+
+    def __contains__(self, column: object) -> bool:
+        return isinstance(column, str) and self._reading.is_read(column, self._layout)
 
 
 class CaptionSource(NamedTuple):
@@ -104,9 +153,10 @@ class CaptionSource(NamedTuple):
         }
 
     def rows(self) -> Iterator[CaptionRow | BadRow]:
-        """Yield all rows in order, a second one of an id as a bad one, then warn of empty captions."""
+        """Yield all rows in order, a second one of an id as a bad one; then warn of empty captions and odd signs."""
         sides = {"predictions": self.main, "references": self.references or self.main}
         counted = [_CountedSide(side, role, self.tokenizer) for role, side in sides.items()]
+        signs = DecoderSigns()
         # Where rows are joined, the store finds ids that come again.
         ids = None if self._is_joined or self.main.layout.id is None else SeenIds()
         for row in self._rows():
@@ -118,9 +168,11 @@ class CaptionSource(NamedTuple):
             if isinstance(row, CaptionRow):
                 for side in counted:
                     side.add_row(row)
+                signs.add(row.predictions or (), row.references or ())
             yield row
         for side in counted:
             side.warn()
+        signs.warn(self.main.files[0].path)
 
     def _rows(self) -> Iterator[CaptionRow | BadRow]:
         with tempfile.TemporaryDirectory() as folder:
@@ -154,6 +206,35 @@ class CaptionSource(NamedTuple):
                     roles = [role for role in ("predictions", "references") if getattr(side.layout, role) is not None]
                     for role in roles:
                         store.leave_out_repeats(role, functools.partial(_values, side))
+            if self.references is not None:
+                self._check_ids(store, self.references)
+
+    def _check_ids(self, store: JoinedRows, references: FileSide) -> None:
+        """Raise a ValueError if no id of the files is in the references; warn if some differ in their form alone."""
+        files = [side.files[0].path for side in (self.main, references)]
+        if not self._is_joined:  # rows that are streamed, of which the first that meets will do
+            known = set(store.ids_of("references", alone=False))
+            ids = list[str]()
+            for _, _, values in _values(self.main):
+                if not isinstance(values, BadRow) and values.id is not None:
+                    if values.id in known:
+                        return
+                    ids.append(values.id)
+            check_ids_meet(files[0], ids, files[1], list(known))
+            return
+        ids = store.ids_of("predictions", alone=True)
+        others = store.ids_of("references", alone=True)
+        if not store.has_whole_rows:
+            if self.limit is not None:  # only references of known ids are in the store
+                read = (values for _, _, values in _values(references) if not isinstance(values, BadRow))
+                others = [values.id for values in itertools.islice(read, MOST_IDS) if values.id is not None]
+            check_ids_meet(files[0], ids, files[1], others)
+        elif ids and others and (difference := difference_of_ids(ids, others)):
+            warnings.warn(
+                f"{files[0]}: {len(ids):,} ids are not in {files[1]}, and {len(others):,} of that are not here; they "
+                f"differ in {difference}.",
+                stacklevel=4,
+            )
 
     def pieces(self, n_bytes: int, store: str | None = None) -> Iterator[Piece]:
         """Split the rows into pieces of about `n_bytes`, in order; with a limit, the first rows alone.
@@ -249,17 +330,21 @@ class _CountedSide(EmptyCaptions):
     def __init__(self, side: FileSide, role: str, tokenizer: Tokenizer) -> None:
         super().__init__(token_finder(tokenizer))
         self._file, self._role = side.files[0].path, role
-        self._n_columns = len(side.wide.get(getattr(side.layout, role) or "", ()))
+        self._n_columns = side.n_numbered(role)
+        self._repeated = RepeatedTexts()
 
     def add_row(self, row: CaptionRow) -> None:
         captions = getattr(row, self._role)
         if captions is not None:
             self.add(captions, max(0, self._n_columns - len(captions)))
+            if self._role == "references":
+                self._repeated += repeated_texts([captions])
 
     def warn(self) -> None:
         if self.n_empty:
             left_out = ", and left out" if self._n_columns else ""
             warnings.warn(f"{self._file}: {self}{left_out}.", stacklevel=3)
+        self._repeated.warn(self._file)
 
 
 def open_source(
@@ -274,6 +359,8 @@ def open_source(
     optional: Sequence[str] = (),
     split: str | None = None,
     tokenizer: Tokenizer = "ptb",
+    only: tuple[str, str] | None = None,
+    by_line: bool = False,
 ) -> CaptionSource:
     """Find files of captions, and describe how they are read.
 
@@ -284,7 +371,8 @@ def open_source(
     Without a `limit` all rows are read. With `either`, files that hold references alone will do. Rows that lack an
     `optional` "image" or "video", or name none that can be read, are good ones. `split`, "test" or "train+restval", is
     for files with several: Karpathy's and MSR-VTT's, and saved data sets, of which "train" is read otherwise. A
-    caption without a token of the `tokenizer` is counted as empty.
+    caption without a token of the `tokenizer` is counted as empty. `only` has a column of the files of predictions, and
+    the value of the rows to read. With `by_line`, all files are plain text, and rows are matched by their numbers.
 
     A ValueError says that there is no such file, no column of captions or several of them, no id to join by, or that no
     file can be read.
@@ -293,24 +381,74 @@ def open_source(
     chosen = columns_of(columns, predictions)
     sides = ["predictions"] if references else ["predictions", "references"]
     understand = functools.partial(find_layout, chosen=chosen, sides=sides, either=either)
-    main = side_of(table_files(predictions, split), understand)
+    files = [file._replace(only=only) for file in table_files(predictions, split)]
+    other_files = table_files(references, split)
+    if by_line:
+        files, other_files = aligned(files, runs=False), aligned(other_files, runs=True)
+        check_aligned([*files, *other_files])
+    main = side_of(files, understand, chosen)
     others = None
     if references:
-        understand = functools.partial(find_layout, chosen=columns_of(columns, references), sides=["references"])
-        others = side_of(table_files(references, split), understand)
+        chosen = columns_of(columns, references)
+        understand = functools.partial(find_layout, chosen=chosen, sides=["references"])
+        others = side_of(other_files, understand, chosen)
+    check_files_once([] if others is None else others.files)
     for side in (main, others) if others else ():
         if side is not None and side.layout.id is None:
-            raise InputError(
-                side.files[0].path,
-                "a column of ids to join predictions and references by",
-                "none",
-                "Name it with --columns id=NAME.",
-            )
+            raise _no_ids_error(side.files[0])
     check_split_used(split, [side for side in (main, others) if side is not None])
     media = {role: folder for role, folder in (("image", images), ("video", videos)) if folder is not None}
+    warn_of_lines(main.files)
     main = main._replace(optional=tuple(optional))
     others = others and others._replace(optional=tuple(optional))
     return CaptionSource(main, others, media, limit, tokenizer=tokenizer)
+
+
+def check_files_once(files: Sequence[TableFile]) -> None:
+    """Raise if a file of references comes twice: each of its captions would be two people's."""
+    seen: dict[str, str] = {}
+    for file in files:
+        path = os.path.realpath(file.path) if is_local(file.path) else file.path
+        if path in seen:
+            raise InputError(quote_path(file.path), "each file of references once", "it twice", "Leave it out once.")
+        seen[path] = file.path
+
+
+def check_aligned(files: Sequence[TableFile]) -> None:
+    """Raise a ValueError unless line-aligned files have equally many rows."""
+    counts = [sum(1 for _ in file_records(file)) for file in files]
+    for file, n_rows in zip(files, counts, strict=True):
+        if n_rows != counts[0]:
+            raise InputError(
+                file.path,
+                f"as many rows as {files[0].path}, {counts[0]:,}",
+                f"{n_rows:,} {'runs of lines' if file.aligned == ALIGNED_RUNS else 'lines'}",
+                "Give files whose lines belong together: an empty line stands for an empty caption.",
+            )
+
+
+def _no_ids_error(file: TableFile) -> InputError:
+    """The error of a file that cannot be joined with another one."""
+    expected = "a column of ids to join predictions and references by"
+    if file.kind == TEXT:
+        return InputError(file.path, expected, f"plain text without ids{lines_of_text(file)}", WITH_IDS)
+    return InputError(file.path, expected, "none", "Name it with --columns id=NAME.")
+
+
+def lines_of_text(file: TableFile) -> str:
+    """Say how plain text without ids is read, where all of it is one row; an empty text where it has several."""
+    records = [record for record in itertools.islice(file_records(file), 2) if isinstance(record, Record)]
+    captions = records[0].values.get("captions") if len(records) == 1 else None
+    if not isinstance(captions, list) or len(captions) < 2 or "id" in records[0].values:
+        return ""
+    return f" ({len(captions):,} lines without an empty one between them, which are the captions of one row)"
+
+
+def warn_of_lines(files: Sequence[TableFile]) -> None:
+    """Warn of plain text that is one row as a whole: it may have been meant to hold one row a line."""
+    for file in files:
+        if file.kind == TEXT and file.aligned is None and (lines := lines_of_text(file)):
+            warnings.warn(f"{file.path}: plain text{lines}. {WITH_IDS}", stacklevel=3)
 
 
 def check_split_used(split: str | None, sides: Sequence[FileSide]) -> None:
@@ -336,14 +474,42 @@ def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
         yield whole(file)  # whoever reads it says why
 
 
-def side_of(files: list[TableFile], find: Callable[..., Layout]) -> FileSide:
-    """Find the layout of all files from the first one that can be read."""
+def side_of(files: list[TableFile], find: Callable[..., Layout], chosen: Mapping[str, str]) -> FileSide:
+    """Find the layout of all files from the first one that can be read; `chosen` are names that a user gave."""
+    reading = Reading(tuple(chosen.values()))
+    file, records, layout, wide = first_layout(files, find, reading)
+    side = _file_side(files, file, records, layout)
+    return side._replace(reading=reading, wide=wide, has_splits=are_splits(file, names_of(records)))
+
+
+def first_layout(
+    files: Sequence[TableFile], find: Callable[..., Layout], reading: Reading
+) -> tuple[TableFile, list[Record], Layout, dict[str, tuple[str, ...]]]:
+    """Return the first file that can be read, its first records, its layout, and the numbered columns read together.
+
+    The captions of these are in the records as well, by the name that the columns have in common.
+    """
     file, records = first_records(files)
-    names = list(dict.fromkeys(name for record in records for name in record.values))
-    wide = wide_columns(names)
-    records = [record._replace(values=with_wide(record.values, wide)) for record in records]
-    side = _file_side(files, file, records, find([*names, *wide], where=file.path))
-    return side._replace(wide=wide, has_splits=are_splits(file, names))
+    names = names_of(records)
+    wide = reading.wide(names)
+    layout = find(names, where=file.path, wide=wide)
+    for note in reading.notes(names, layout):
+        warnings.warn(f"{file.path}: {note}.", stacklevel=5)
+    texts = [record.values.get(name) for record in records for name in (layout.predictions, layout.references) if name]
+    n_texts = sum(isinstance(text, Paragraphs) for text in texts)
+    if n_texts:
+        warnings.warn(
+            f"{file.path}: {n_texts:,} of the first {len(records):,} texts have empty lines within, and every line is "
+            "read as a caption. If a text is one caption, write it as `caption` into the .json of its sample.",
+            stacklevel=5,
+        )
+    wide_records = [record._replace(values=add_wide(record.values, reading.wide(record.values))) for record in records]
+    return file, wide_records, layout, wide
+
+
+def names_of(records: Iterable[Record]) -> list[str]:
+    """Return the names of all columns of some records."""
+    return list(dict.fromkeys(name for record in records for name in record.values))
 
 
 def are_splits(file: TableFile, names: Collection[str]) -> bool:
@@ -383,7 +549,7 @@ def are_single(texts: Iterable[Any]) -> bool:
     return all(isinstance(text, str) and not looks_like_list(text) for text in texts if text is not None)
 
 
-def _records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
+def _records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
     """Records of a piece; with names, only these columns are read where a file allows it."""
     file = piece.file
     if file.kind == ".parquet":
@@ -402,21 +568,54 @@ def file_records(file: TableFile) -> Iterator[Record | Unreadable]:
     return _piece_records(whole(file), None)
 
 
-def _piece_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
+def _piece_records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
     """Records of a piece; a file that cannot be read is one unreadable part."""
     if piece.file.n_bytes == 0:
         yield Unreadable(0, InputError("", "at least one row", "an empty file", "Leave it out, or write it again."))
         return
-    row = piece.first_row
+    row, only = piece.first_row, piece.file.only
+    columns = columns if only is None or columns is None else _Either(columns, only[0])
     try:
         for record in _records(piece, columns):
             row = record.row + 1
-            yield record
+            if only is None or isinstance(record, Unreadable) or str(record.values.get(only[0])) == only[1]:
+                yield record
     except (EOFError, zlib.error) as error:
         got = f"one that ends or has damage here ({error})"
         yield Unreadable(row, InputError(f"row[{row}]", "a whole .gz file", got, "Copy it."))
     except (ValueError, OSError) as error:
         yield Unreadable(row, _without_path(piece.file.path, error))
+
+
+class _Either:
+    """Columns of a container, and one more."""
+
+    def __init__(self, columns: Container[str], more: str) -> None:
+        self._columns, self._more = columns, more
+
+    def __contains__(self, column: object) -> bool:
+        return column == self._more or column in self._columns
+
+
+def values_of_column(source: str, column: str, option: str) -> list[str]:
+    """Return the different values of a column of a table, in order; raise a ValueError where a row has none.
+
+    Values are texts or whole numbers; `option` named the column.
+    """
+    found: dict[str, None] = {}
+    for file in table_files([source]):
+        for record in _piece_records(whole(file), (column,)):
+            if isinstance(record, Unreadable):
+                raise record.reason.within(file.path)
+            value = record.values.get(column)
+            if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+                got = f"none ({quote_value(value)})" if column in record.values else "no such column"
+                fix = f"Name the column of the systems with {option}; the names stand in every row."
+                raise InputError(f"{file.path}: {column}[{record.row}]", "the name of a system", got, fix)
+            found[str(value)] = None
+    if not found:
+        raise InputError(source, "at least one row", "none", "Give a file with captions.")
+    return list(found)
 
 
 def _piece_values(piece: Piece, side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:
@@ -435,8 +634,9 @@ def _values(side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:
 def _as_values(file: str, record: Record | Unreadable, side: FileSide) -> Values | BadRow:
     if isinstance(record, Unreadable):
         return BadRow(file, record.row, None, record.reason)
-    name, values = None, with_wide(record.values, side.wide)
+    name, values = None, record.values
     try:
+        values = side.reading.with_captions(values, side.layout, record.row)
         return read_values(values, side.layout, record.row, one_side=side.single, optional=side.optional)
     except InputError as error:
         with contextlib.suppress(InputError):

@@ -5,13 +5,14 @@ import json
 import os
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
+from manycaps.caption_tables.columns import USUAL_CAPTIONS
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, is_local, open_bytes, whole
 from manycaps.kit.base import InputError, unique_keys
 
-# Members whose text is captions, one per line.
+# Members whose text is captions, one per line, unless the JSON beside it has the whole text as one caption.
 CAPTION_MEMBERS = ("txt", "caption", "captions", "text")
 
 # Members whose JSON is an object of values.
@@ -22,6 +23,10 @@ END_MARK = bytes(tarfile.BLOCKSIZE)
 
 # What reading a truncated or damaged tar raises.
 DAMAGE = (tarfile.TarError, OSError, EOFError, zlib.error)
+
+
+class Paragraphs(list[str]):
+    """Lines of a member that has empty lines between them, as a single text of several paragraphs has."""
 
 
 class _Member(tarfile.TarInfo):
@@ -67,7 +72,7 @@ def tar_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
 
 def tar_records(piece: Piece) -> Iterator[Record | Unreadable]:
     """Read the samples of a piece, each when it is complete."""
-    row, earlier, values = piece.first_row, None, dict[str, Any]()
+    row, earlier, values, facts = piece.first_row, None, dict[str, Any](), dict[str, Any]()
     reason = None
     with open_bytes(piece.file.path, piece.file.compressed) as stream:
         stream.seek(piece.start)
@@ -80,18 +85,18 @@ def tar_records(piece: Piece) -> Iterator[Record | Unreadable]:
                         continue
                     key = sample_key(member.name)
                     if earlier is not None and key != earlier:
-                        yield _record(row, values, reason)
-                        row, values, reason = row + 1, {}, None
+                        yield _record(row, values, facts, reason)
+                        row, values, facts, reason = row + 1, {}, {}, None
                     earlier = key
                     values.setdefault("__key__", key)
-                    reason = _take(values, member, archive.extractfile(member), row) or reason
+                    reason = _take(values, facts, member, archive.extractfile(member), row) or reason
         except DAMAGE as error:
             got = f"one that ends or is damaged here ({error})"
             fix = "Fetch it again; samples from here on are missing."
             yield Unreadable(row, InputError(f"row[{row}]", "a whole tar", got, fix))
             return
         if earlier is not None:
-            yield _record(row, values, reason)
+            yield _record(row, values, facts, reason)
 
 
 def sample_key(name: str) -> str:
@@ -105,33 +110,56 @@ def sample_key(name: str) -> str:
     return f"{folder}/{stem}" if folder else stem
 
 
-def _take(values: dict[str, Any], member: tarfile.TarInfo, content: IO[bytes] | None, row: int) -> InputError | None:
-    """Add a member to the values of its sample; return why it cannot be read, else None."""
+def _take(
+    values: dict[str, Any], facts: dict[str, Any], member: tarfile.TarInfo, content: IO[bytes] | None, row: int
+) -> InputError | None:
+    """Add a member to the values of its sample, JSON to its facts; return why it cannot be read, else None."""
     data, ending = content.read() if content else b"", os.path.basename(member.name).partition(".")[2].lower()
     if len(data) < member.size:
         raise tarfile.ReadError("unexpected end of data")
     if ending in VALUE_MEMBERS:
-        return _take_json(values, data, f"{ending}[{row}]")
+        return _take_json(facts, data, f"{ending}[{row}]")
     if ending in CAPTION_MEMBERS:
-        text = data.decode("utf-8", errors="surrogateescape")
-        values[ending] = [line.strip() for line in text.split("\n") if line.strip()]
+        values[ending] = data.decode("utf-8", errors="surrogateescape")
     else:
         values[ending] = data
     return None
 
 
-def _take_json(values: dict[str, Any], data: bytes, where: str) -> InputError | None:
-    """Add the values of a JSON member; files beside it come first."""
+def _take_json(facts: dict[str, Any], data: bytes, where: str) -> InputError | None:
+    """Add the values of a JSON member."""
     try:
         content = json.loads(data, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
         return InputError(where, "JSON", f"invalid JSON ({error})", "Leave the sample out.")
     if not isinstance(content, dict):
         return InputError(where, "an object", type(content).__name__, "Leave the sample out.")
-    for name, value in content.items():
-        values.setdefault(name, value)
+    facts.update(content)
     return None
 
 
-def _record(row: int, values: dict[str, Any], reason: InputError | None) -> Record | Unreadable:
-    return Record(row, values) if reason is None else Unreadable(row, reason)
+def _record(row: int, values: dict[str, Any], facts: dict[str, Any], reason: InputError | None) -> Record | Unreadable:
+    """The record of a sample; files come before what JSON beside them repeats."""
+    if reason is not None:
+        return Unreadable(row, reason)
+    texts = {ending: _captions_of(values[ending], facts) for ending in CAPTION_MEMBERS if ending in values}
+    return Record(row, {**facts, **values, **texts})
+
+
+def _captions_of(text: str, facts: Mapping[str, Any]) -> list[str]:
+    r"""Captions of the text of a member: its lines, or all of it where the JSON beside it has it as one caption.
+
+    >>> _captions_of("a dog\n\nby the sea\n", {"caption": "a dog\n\nby the sea"})
+    ['a dog\n\nby the sea']
+    >>> _captions_of("a dog\na wet dog", {"caption": "a dog"})
+    ['a dog', 'a wet dog']
+    """
+    lines = [line.strip() for line in text.split("\n")]
+    captions = [line for line in lines if line]
+    if len(captions) < 2:
+        return captions
+    known = (facts[name] for name in USUAL_CAPTIONS if name in facts)
+    singles = (value[0] if isinstance(value, list) and len(value) == 1 else value for value in known)
+    if any(isinstance(value, str) and value.split() == text.split() for value in singles):
+        return [text.strip()]
+    return Paragraphs(captions) if "" in "\n".join(lines).strip().split("\n") else captions

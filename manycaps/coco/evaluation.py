@@ -67,6 +67,10 @@ class CaptionFile:
         captions = _by_image(content, name, f"Give {RESULTS}.")
         known = set(self._ids)
         missing = [key for key in captions if key not in known]
+        if missing and len(missing) == len(captions) and known:
+            from manycaps.caption_tables.ids import ids_error
+
+            raise ids_error(name, captions, self.name, self._ids, "Give the annotations of these images.")
         if missing:
             raise InputError(
                 name,

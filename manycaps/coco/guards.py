@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from manycaps.kit.base import Ints, quote_value
+from manycaps.kit.base import DecoderSigns, Ints, quote_value
 from manycaps.kit.ngram_scores import LENGTH_SIGMA, are_equal_documents
 from manycaps.kit.tokenization import ptb_tokens
 
@@ -77,6 +77,15 @@ def empty_candidates(candidates: Sequence[str]) -> str | None:
         f"res: expected a word in every candidate, got {n_empty} of {len(candidates)} without: they score 0 and "
         "count in the means. Look for outputs that were dropped or cleaned away, or leave these images out."
     )
+
+
+def decoder_signs(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> str | None:
+    """Warn of signs of a decoder in most candidates and no reference; texts are tokens joined by blanks, or none."""
+    counted = DecoderSigns()
+    counted.add([text.split(" ") for text in candidates])
+    for own in references if counted.n_signed else ():
+        counted.add((), [text.split(" ") for text in own])
+    return counted.words("res")
 
 
 def too_few_documents(n_images: int) -> str | None:

@@ -380,7 +380,11 @@ class _Texts:
         self._together = " ".join(self._texts)
         # Whether words are the same, split at white space or at single blanks.
         self._is_plain = "  " not in f" {self._together} " and self._together.isprintable()
-        self.warnings = guards.empty_candidates(candidates), guards.tokenisation_warning(self._texts)
+        self.warnings = (
+            guards.empty_candidates(candidates),
+            guards.decoder_signs(candidates, references),
+            guards.tokenisation_warning(self._texts),
+        )
 
     @functools.cached_property
     def ngrams(self) -> NgramIndex:

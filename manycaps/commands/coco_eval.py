@@ -12,18 +12,17 @@ package pycocoevalcap, or from --meteor15-data.
 
 import argparse
 import json
-import pathlib
 import sys
 import warnings
+
+from manycaps.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("annotations", metavar="ANNOTATIONS")
     parser.add_argument("results", metavar="RESULTS")
-    parser.add_argument(
-        "--output", type=pathlib.Path, metavar="FILE", help="also write the values of every image, as JSON"
-    )
+    parser.add_argument("--output", type=path_of, metavar="FILE", help="also write the values of every image, as JSON")
     parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file as ANNOTATIONS: test")
     parser.add_argument("--meteor15-data", metavar="PATH", help="meteor-1.5.jar, or a folder that holds it")
 
@@ -32,6 +31,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.coco.evaluation import evaluate_files
     from manycaps.saved_files import check_can_be_written, write_text_atomically
+    from manycaps.tables import finite
 
     if arguments.output:
         check_can_be_written(arguments.output, [arguments.annotations, arguments.results])
@@ -45,5 +45,5 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"{len(evaluation.evalImgs):,} images", file=sys.stderr)
     if arguments.output:
         content = {"n_images": len(evaluation.evalImgs), "eval": evaluation.eval, "images": evaluation.evalImgs}
-        write_text_atomically(arguments.output, json.dumps(content, indent=1) + "\n")
+        write_text_atomically(arguments.output, json.dumps(finite(content), indent=1, allow_nan=False) + "\n")
         print(arguments.output, file=sys.stderr)

@@ -5,6 +5,8 @@ manycaps compare baseline.jsonl mine.jsonl -r references.jsonl
 manycaps compare systems/*.jsonl -r references.jsonl --images photos/ -o report/
 manycaps compare a.csv b.csv c.csv -m trm_meteor,mmd_bert -f latex
 manycaps compare scores/baseline scores/mine
+manycaps compare --scores scores.csv
+manycaps compare --scores samples_a.jsonl samples_b.jsonl -m exact_match
 
 Each file holds the captions of one system, one or several for every image; the first is the baseline, unless --baseline
 names another. A single system is compared only with people. References are in a file of their own, or beside the
@@ -12,10 +14,12 @@ captions. Rows are matched by their ids; all systems must have the same rows. Fi
 COCO's results and annotations), .csv, .tsv, .parquet or .tar; the captions of a row may be in one cell, as a list, or
 in numbered columns, caption_1 to caption_5. --columns says which columns to read if their names are unusual: --columns
 predictions=samples,id=image_id; refs.csv:references=human applies to that file alone. References may be a split of
-Karpathy's files: -r dataset_coco.json --split test. Rows that one of the files lacks are an error, and with
---common-rows they are left out; so are rows with a single reference where others have more. --limit draws rows at
-random. Folders that `manycaps score` wrote may take the place of files: nothing is computed again, and the page has no
-captions, unless --with-captions reads them again from the files that were scored, for the page and for --full.
+Karpathy's files: -r dataset_coco.json --split test. One table of all systems is read with --systems-by COLUMN, which
+names the system of each row, and --aligned matches the lines of plain text by their numbers. Rows that one of the files
+lacks are an error, and with --common-rows they are left out; so are rows with a single reference where others have
+more. --limit draws rows at random. Folders that `manycaps score` wrote may take the place of files: nothing is computed
+again, and the page has no captions, unless --with-captions reads them again from the files that were scored, for the
+page and for --full.
 
 The answer comes first, from the module human_parity, if every row has at least two references: can each system be
 distinguished from people, after how many rows, and how does it differ; and which of two systems has fewer faults, and
@@ -24,19 +28,25 @@ less predictably than 19 of 20: fewer are better. The rest says how like people'
 captions are nearer than 19 of 20, formulaic ones worded more predictably, and near-duplicates are pairs of captions
 nearer to each other than 19 of 20 human pairs. People give 5% of each. The phrases that give a system away are those
 that it has more often, or less often, than people. p is corrected by Holm's method, over the systems and over the
-pairs. Systems stand as they were given, the best of every column is marked, with those not shown to be worse; --sort
-orders them by faults, or by the rows after which they are distinguished. --distance says how captions are compared: by
-default with sentence embeddings where they are installed, otherwise with METEOR, which sees about a third of the wrong
-captions. With --margin 0.02, the answer also says which systems are shown to be within a gap of 0.02 of people and of
-each other, in the unit of the distance.
+pairs. Systems stand as they were given; the best of a column that a test compares them by is marked, with those not
+shown to be worse; --sort orders them by faults, or by the rows after which they are distinguished. --distance says how
+captions are compared: by default with sentence embeddings where they are installed, otherwise with METEOR, which sees
+about a third of the wrong captions. With --margin 0.02, the answer also says which systems are shown to be within a gap
+of 0.02 of people and of each other, in the unit of the distance.
 
 Tables follow. They compare every two systems row by row by each metric of -m, with a paired test that counts ties, p
 corrected for the number of pairs by Holm's method, the smallest difference that could have been found, and the number
 of rows that the observed difference needs; each system with people by the set metrics; and, with --full, every two
 systems as sets, and how often they say the same. The default metrics are trm_meteor and trm_cider where there are
 references, pac_score with --images, ref_pac_score with both, emscore_pac with --videos; -m replaces them with others,
-such as meteor15. Rows of one image file are not independent and form a cluster; --clusters forms clusters by id:
---clusters '^[^#]+' puts 12.jpg#0 and 12.jpg#1 together.
+such as meteor15, each of which gets a line below the answer. Rows of one image file are not independent and form a
+cluster; --clusters forms clusters by id: --clusters '^[^#]+' puts 12.jpg#0 and 12.jpg#1 together.
+
+With --scores, systems are compared by the scores of any other program, without captions: a table with the columns
+system, id and scores, a table with the column id and a column of each system, or a table for each system, such as the
+logged samples of a benchmark. An item may have several scores of a system, of as many samples or repeats: its score is
+their mean. -m chooses the columns of scores. Every two systems are tested as above, and systems are ranked in groups
+that do not differ; the folder of --output gets index.html and comparison.json.
 
 Standard output gets the answer, with the captions of each system that are most unlike people's and its most similar
 pair, as far as they fit a terminal; with --full it also gets the tables. -f latex or md prints one table for a paper
@@ -50,7 +60,7 @@ import argparse
 import pathlib
 import sys
 
-from manycaps.command_options import add_format, add_options, options_of
+from manycaps.command_options import add_format, add_options, options_of, path_of, print_json
 from manycaps.comparison import CompareOptions
 from manycaps.kit.base import InputError
 
@@ -58,11 +68,9 @@ from manycaps.kit.base import InputError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument(
-        "-o", "--output", type=pathlib.Path, default=pathlib.Path("report"), metavar="FOLDER", help="default: report"
+        "-o", "--output", type=path_of, default=pathlib.Path("report"), metavar="FOLDER", help="default: report"
     )
-    parser.add_argument(
-        "--figures", type=pathlib.Path, metavar="FOLDER", help="write each plot as SVG and PDF, for a paper"
-    )
+    parser.add_argument("--figures", type=path_of, metavar="FOLDER", help="write each plot as SVG and PDF, for a paper")
     parser.add_argument("--overwrite", action="store_true", help="replace the report of an earlier comparison")
     add_format(parser, "md", "latex")
     add_options(parser, CompareOptions)
@@ -80,6 +88,20 @@ def check_no_figures(folder: pathlib.Path) -> None:
         )
 
 
+def run_scores(arguments: argparse.Namespace, options: CompareOptions) -> None:
+    """Compare by the scores of another program."""
+    from manycaps.foreign_scores.run import OUTPUT_NAMES, save_comparison
+
+    if arguments.figures is not None:
+        raise InputError("--figures", "none beside --scores", str(arguments.figures), "It belongs to captions.")
+    compared = save_comparison(options, arguments.output, overwrite=arguments.overwrite)
+    if arguments.format == "json":
+        print_json(compared.to_dict())
+    else:
+        print(compared.write(arguments.format, full=options.full))
+    print("wrote", " and ".join(str(arguments.output / name) for name in OUTPUT_NAMES), file=sys.stderr)
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.comparison import compare
@@ -87,6 +109,9 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.saved_files import check_can_be_written, sole_output
 
     options = options_of(arguments, CompareOptions)
+    if options.scores is not None:
+        run_scores(arguments, options)
+        return
     outputs = [arguments.output / name for name in OUTPUT_NAMES]
     with sole_output(arguments.output):
         for path in outputs:

@@ -9,14 +9,15 @@ weights as safetensors (no code can hide in them), open_clip's configuration (op
 """
 
 import argparse
-import pathlib
 import sys
+
+from manycaps.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("source", type=pathlib.Path, help="the file to convert")
-    parser.add_argument("folder", type=pathlib.Path, help="the new folder; its name becomes the model's name")
+    parser.add_argument("source", type=path_of, help="the file to convert")
+    parser.add_argument("folder", type=path_of, help="the new folder; its name becomes the model's name")
     parser.add_argument("--variant", metavar="NAME", help="a variant of pac_score: decides activation and pixels")
 
 

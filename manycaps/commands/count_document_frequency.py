@@ -4,13 +4,14 @@ manycaps count-document-frequency captions.jsonl --column references --output ta
 
 The input is any file that `manycaps diversity` reads, with one row per image or video and a column of caption lists, or
 with one caption per row and a column that says which image or video it belongs to: --document, or one with a usual name
-such as image_id, id or image. Tokens are as in the COCO caption code, or by --tokenizer. The output is JSON:
-{"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}.
+such as image_id, id or image. Tokens are as in the COCO caption code, or by --tokenizer, which must be the metric's.
+The output is JSON: {"n_documents": 8092, "tokenizer": "ptb", "document_frequency": {"a dog": 312, ...}}.
 """
 
 import argparse
-import pathlib
 import sys
+
+from manycaps.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
     parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     parser.add_argument(
-        "--output", type=pathlib.Path, default="document_frequency.json", metavar="FILE", help="default: %(default)s"
+        "--output", type=path_of, default="document_frequency.json", metavar="FILE", help="default: %(default)s"
     )
 
 

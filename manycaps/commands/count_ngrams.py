@@ -6,12 +6,13 @@ manycaps compare mine.jsonl -r references.jsonl --language-model language_model.
 The input is any file that `manycaps diversity` reads, with a column of captions or of caption lists; it is read row by
 row, and memory holds the distinct n-grams alone. Tokens are as in the COCO caption code, or by --tokenizer, which
 must be the metric's. With --least 2, n-grams that occur once are left out. The captions that are compared later must
-not be among them. The output is JSON: {"n_captions": 8092, "trigrams": {"  a": 312, " a dog": 40, ...}}.
+not be among them. The output is JSON: {"n_captions": 8092, "tokenizer": "ptb", "trigrams": {"  a": 312, ...}}.
 """
 
 import argparse
-import pathlib
 import sys
+
+from manycaps.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     parser.add_argument(
-        "--output", type=pathlib.Path, default="language_model.json", metavar="FILE", help="default: %(default)s"
+        "--output", type=path_of, default="language_model.json", metavar="FILE", help="default: %(default)s"
     )
 
 

@@ -8,8 +8,9 @@ JSON: {"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}. Needs 
 """
 
 import argparse
-import pathlib
 import sys
+
+from manycaps.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--column", default="references", help="column of captions (default: references)")
     parser.add_argument("--split", metavar="NAME", help="of Karpathy's or MSR-VTT's file: test, or train+restval")
     parser.add_argument(
-        "--output", type=pathlib.Path, default="token_frequency.json", metavar="FILE", help="default: %(default)s"
+        "--output", type=path_of, default="token_frequency.json", metavar="FILE", help="default: %(default)s"
     )
 
 

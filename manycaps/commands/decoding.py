@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.decoding import decoding
     from manycaps.decoding.text import decoding_screen
-    from manycaps.saved_files import sole_output
+    from manycaps.saved_files import check_ours, sole_output
 
     names = arguments.names
     are_files = arguments.model is None and arguments.url is None and _are_tables(names)
@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
         chosen["sample"] = sample_options_of(arguments, arguments.output / "samples", Setting())
     options = options_of(arguments, DecodingOptions, **chosen)
     with sole_output(options.output):
+        check_ours(options.output, "index.html", "decoding.json")
         compared = decoding(options)
         compared.save(options.output)
     if arguments.format == "json":

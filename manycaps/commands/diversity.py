@@ -40,14 +40,14 @@ import argparse
 import pathlib
 import sys
 
-from manycaps.command_options import add_format, add_options, options_of, print_json
+from manycaps.command_options import add_format, add_options, options_of, path_of, print_json
 from manycaps.diversity.diversity_options import DiversityOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     add_options(parser, DiversityOptions)
-    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("diversity.html"), metavar="FILE")
+    parser.add_argument("-o", "--output", type=path_of, default=pathlib.Path("diversity.html"), metavar="FILE")
     add_format(parser)
 
 

@@ -6,15 +6,15 @@ manycaps export trm_meteor exported/ --force    also where that folder exists: i
 """
 
 import argparse
-import pathlib
 
+from manycaps.command_options import path_of
 from manycaps.kit.base import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("name", metavar="NAME", type=_module_name, help="a module, as `manycaps list` names it")
-    parser.add_argument("folder", metavar="FOLDER", type=pathlib.Path, help="where the folder of the module is written")
+    parser.add_argument("folder", metavar="FOLDER", type=path_of, help="where the folder of the module is written")
     parser.add_argument("--force", action="store_true", help="replace the folder of the module if it exists")
 
 

@@ -70,9 +70,8 @@ references. A metric of this collection is given by its name, any other one as `
 
 import argparse
 import dataclasses
-import pathlib
 
-from manycaps.command_options import add_format, add_options, comma_list, options_of, print_json
+from manycaps.command_options import add_format, add_options, comma_list, options_of, path_of, print_json
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from manycaps.human_correlation.correlation_options import CorrelationOptions, RatingOptions
 from manycaps.kit.base import InputError, quote_value
@@ -85,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--benchmark", choices=BENCHMARKS)
-    what.add_argument("--ratings", type=pathlib.Path, metavar="FILE", help="table of your own ratings")
+    what.add_argument("--ratings", type=path_of, metavar="FILE", help="table of your own ratings")
     parser.add_argument(
         "-m",
         "--metric",

@@ -11,11 +11,13 @@ import argparse
 import pathlib
 import sys
 
+from manycaps.command_options import path_of
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     folder = pathlib.Path(sys.prefix) / "nltk_data"
-    parser.add_argument("--to", type=pathlib.Path, default=folder, metavar="FOLDER", help="default: %(default)s")
+    parser.add_argument("--to", type=path_of, default=folder, metavar="FOLDER", help="default: %(default)s")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -29,6 +29,8 @@ import argparse
 import pathlib
 import sys
 
+from manycaps.command_options import path_of
+
 # The bundled sample, beside the code that reads it.
 SAMPLE = pathlib.Path(__file__).resolve().parents[1] / "quickstart" / "captions.json"
 
@@ -37,12 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument(
         "--captions",
-        type=pathlib.Path,
+        type=path_of,
         default=SAMPLE,
         metavar="FILE",
         help="JSON in the layout above (default: the bundled sample)",
     )
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("quickstart-output"), metavar="FOLDER")
+    parser.add_argument("--output", type=path_of, default=pathlib.Path("quickstart-output"), metavar="FOLDER")
     parser.add_argument("--no-images", action="store_true", help="leave out the metrics that need torch")
 
 

@@ -19,14 +19,14 @@ import argparse
 import pathlib
 import sys
 
-from manycaps.command_options import add_options, options_of
+from manycaps.command_options import add_options, options_of, path_of
 from manycaps.rows.rows_options import RowsOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     add_options(parser, RowsOptions)
-    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("rows.html"), metavar="FILE")
+    parser.add_argument("-o", "--output", type=path_of, default=pathlib.Path("rows.html"), metavar="FILE")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -262,7 +262,7 @@ def paired_test(
     if theirs.shape != mine.shape:
         raise InputError("second", f"shape {mine.shape}, like first", theirs.shape, "Give both systems the same rows.")
     if clusters is not None:
-        check_clusters(clusters, len(mine))
+        clusters = check_clusters(clusters, len(mine))
     if confidence_level is None:
         raise InputTypeError("confidence_level", "a number", "None", "Give a float such as 0.95.")
     check_confidence_level(confidence_level)
@@ -677,7 +677,7 @@ def paired_corpus_bleu_test(
     check_whole_number("seed", seed, 0)
     references = as_token_rows(references, "references")
     if clusters is not None:
-        check_clusters(clusters, len(references))
+        clusters = check_clusters(clusters, len(references))
     groups = cluster_numbers(range(len(references)) if clusters is None else clusters)
     mine, theirs = (_cluster_statistics(candidates, references, groups) for candidates in (first, second))
     rng, totals = np.random.default_rng(seed), np.stack((mine.sum(axis=0), theirs.sum(axis=0)))

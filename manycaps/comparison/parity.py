@@ -38,7 +38,7 @@ from manycaps.comparison.read import PEOPLE, NoDistances, ParityRows
 from manycaps.comparison.score import SharedAnswers, WrongCaptions
 from manycaps.kit.base import Floats, Ints
 from manycaps.kit.caption_sets import ClusteredMean, cluster_numbers, mean_interval, mean_of_rows, with_interval
-from manycaps.kit.caption_wording import LEAST_ROWS_OF_WORDING, CorpusWording, corpus_wording
+from manycaps.kit.caption_wording import LEAST_ROWS_OF_WORDING, CorpusWording, Phrase, corpus_wording
 from manycaps.kit.parity_tails import (
     CONFIDENCE_LEVEL,
     LEVEL,
@@ -51,6 +51,7 @@ from manycaps.kit.parity_tails import (
     RowsNeeded,
     TailDistances,
     TailShare,
+    clear_phrases,
     corpus_tails,
     is_above_people,
     joint_p_value,
@@ -308,6 +309,8 @@ class ParityPair:
     fewer_faults: str | None
     # By system the shares of likeness in which it is nearer to people.
     more_like_people: Mapping[str, Sequence[str]]
+    # Names of the shares that the test of the pair looks at, whatever it finds; none of systems that copy.
+    tested_shares: Sequence[str] = ()
 
 
 def are_within(gaps: Sequence[tuple[np.ndarray, float]], clusters: Sequence[Hashable] | None, margin: float) -> bool:
@@ -521,6 +524,7 @@ class UntestedPair(NamedTuple):
                 name: [share.key for share in shares if share.better == name and share.key not in FAULTS]
                 for name in self.names
             },
+            tested_shares=[] if self.copying else [share.key for share in self.shares],
         )
 
 
@@ -830,11 +834,25 @@ def systems_beside_people(
             tails=tails[name],
             result=results[name],
             adjusted_p_value=float(p_value),
-            words=words_of(results[name], float(p_value)) if has_interval else [],
+            words=words_of(with_phrases(results[name], system_rows.phrases), float(p_value)) if has_interval else [],
             wording=wording[name],
         )
         for (name, system_rows), p_value in zip(rows.items(), adjusted, strict=True)
     ]
+
+
+def with_phrases(result: Mapping[str, Any], phrases: Sequence[Phrase]) -> dict[str, Any]:
+    """Return a result with the phrases, as the details of the module have them."""
+    return {**result, "phrases": [phrase._asdict() for phrase in phrases]}
+
+
+def wording_alike(phrases: Sequence[Phrase]) -> ParityWord:
+    """Say that the test of the wording finds no difference, beside phrases that differ, if any do."""
+    if clear_phrases(with_phrases({}, phrases)["phrases"]):
+        return ParityWord(
+            "alike", "The test of its wording finds no difference from human wording. Single phrases differ."
+        )
+    return ParityWord("alike", "Its wording cannot be distinguished from human wording.")
 
 
 def wordings_beside_people(
@@ -856,7 +874,6 @@ def wordings_beside_people(
         results[name] |= with_interval(ROWS, needed, CONFIDENCE_LEVEL)
         tails[name] = CorpusTails({}, {}, n_clusters, {}, system_rows.distances, clusters, seed)
     adjusted = holm_p_values(np.array([wording.test.p_value for wording in wordings.values()])).tolist()
-    alike = [ParityWord("alike", "Its wording cannot be distinguished from human wording.")]
     return [
         SystemParity(
             name=name,
@@ -864,7 +881,7 @@ def wordings_beside_people(
             tails=tails[name],
             result=result,
             adjusted_p_value=p_value,
-            words=words_of(result, p_value) if p_value <= LEVEL else alike,
+            words=words_of(result, p_value) if p_value <= LEVEL else [wording_alike(rows[name].phrases)],
             wording=wordings[name],
         )
         for (name, result), p_value in zip(results.items(), adjusted, strict=True)

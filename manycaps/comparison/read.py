@@ -1,6 +1,7 @@
 """The first room of a comparison, the only one that knows files: systems, their rows, captions and scores."""
 
 import contextlib
+import itertools
 import math
 import pathlib
 import re
@@ -14,14 +15,17 @@ import tqdm
 from manycaps.caption_tables import BadRow, CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
 from manycaps.caption_tables.files import source_name
+from manycaps.caption_tables.ids import check_ids_meet, difference_of_ids
 from manycaps.caption_tables.json_records import parse_once
 from manycaps.caption_tables.rows import random_key
+from manycaps.caption_tables.source import values_of_column
 from manycaps.catalog import MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.kit.base import InputError, quote_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import DistanceBlock, Distances
 from manycaps.kit.parity_tests import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
+from manycaps.kit.row_images import clusters_of_images, ids_without_numbers, image_numbers, join_labels
 from manycaps.sampling.captions_file import sampling_settings
 
 # Name of the human captions in tables and results.
@@ -29,6 +33,9 @@ PEOPLE = "people"
 
 # Name of the human captions that stand in as a system.
 DRAWN = "drawn people"
+
+# What messages say of a file whose rows are matched by their numbers.
+NO_IDS = " (no ids: rows are numbered)"
 
 # Most systems at a time: shared tasks have forty.
 MOST_SYSTEMS = 100
@@ -135,6 +142,25 @@ def name_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: 
     return {first: systems[first], **systems}
 
 
+def systems_of_table(
+    sources: Sequence[str], column: str, names: Sequence[str] | None, baseline: str | None
+) -> dict[str, str]:
+    """Return the systems of a table that has a row for each system and item: its path by name, the baseline first.
+
+    Raise a ValueError if a row names no system, or there is more than one table.
+    """
+    if len(sources) != 1 or (pathlib.Path(sources[0]) / "rows").is_dir():
+        got = f"{len(sources)} sources" if len(sources) != 1 else f"a folder of scores, {sources[0]}"
+        raise InputError("--systems-by", "one table of all systems", got, "Give one file, a folder or a pattern.")
+    if names is not None:
+        raise InputError("--names", "none beside --systems-by", ", ".join(names), "The column names the systems.")
+    known = values_of_column(sources[0], column, "--systems-by")
+    if baseline is not None and baseline not in known:
+        raise InputError("--baseline", f"one of {', '.join(known)}", f"{baseline!r}", "Check the spelling.")
+    # All of them are checked as names that were given.
+    return dict.fromkeys(name_systems(known, known, baseline), sources[0])
+
+
 def are_score_folders(sources: Mapping[str, str]) -> bool:
     """Return whether the sources are folders of scores, or files of captions; raise a ValueError if they are both."""
     # Finished or not.
@@ -164,6 +190,8 @@ def read_captions(files: Mapping[str, str], options: CompareOptions) -> ReadCapt
         split=options.split,
         seed=options.seed,
         tokenizer=options.tokenizer or "ptb",
+        systems_by=options.systems_by,
+        aligned=options.aligned,
     )
     if options.people is not None:
         rows = with_drawn_people(rows, options.people, options.seed)
@@ -193,6 +221,8 @@ def read_systems(
     split: str | None = None,
     seed: int = 0,
     tokenizer: str = "ptb",
+    systems_by: str | None = None,
+    aligned: bool = False,
 ) -> tuple[list[SystemRow], list[str]]:
     """Read the captions of several systems, and join them by the ids of their rows.
 
@@ -200,8 +230,9 @@ def read_systems(
     of "images" and "videos", and what a folder is given for. Rows that some file lacks are left out with `common_rows`,
     and are an error without it; so are rows with a single reference where others have more. With a `limit`, as many
     rows are drawn at random, by their ids and the `seed`: files are often sorted. `split` and `tokenizer` are as for
-    `open_source`. The rows are in the order of the baseline's. A ValueError names a file that cannot be read, an id
-    that comes twice, or systems with different rows or references.
+    `open_source`. With `systems_by`, all systems are in one file, and this column names them; with `aligned`, lines
+    of plain text are matched by their numbers. The rows are in the order of the baseline's. A ValueError names a file
+    that cannot be read, an id that comes twice, or systems with different rows or references.
 
     Returns the rows, and what a reader should know of the files.
     """
@@ -210,14 +241,14 @@ def read_systems(
     folders = {"image": images, "video": videos}
     optional = [role for role, folder in folders.items() if folder is None and f"{role}s" not in needed]
     sources = {}
-    with parse_once(references):
+    with parse_once([*references, *(set(files.values()) if systems_by else ())]):
         for name, file in files.items():
             chosen = {path: columns_of(columns, [path]) for path in (file, *references)}
             try:
                 with _warnings_as(notes):
-                    sources[name] = open_source(
-                        [file], references, chosen, images, videos, optional=optional, split=split, tokenizer=tokenizer
-                    )
+                    how: dict[str, Any] = {"optional": optional, "split": split, "tokenizer": tokenizer}
+                    how |= {"by_line": aligned, "only": None if systems_by is None else (systems_by, name)}
+                    sources[name] = open_source([file], references, chosen, images, videos, **how)
                     # Where images lie is looked up of the rows that are compared.
                     read = sources[name]._replace(media={}).rows()
                     rows = list(tqdm.tqdm(read, desc=f"rows of {name}", unit="row", leave=False))
@@ -228,10 +259,13 @@ def read_systems(
                 # A wrong reference may concern one of the systems only.
                 raise error if error.where.startswith(file) else error.within(file) from None
     baseline, *others = systems
+    if systems_by is not None:
+        files = {name: f"{file}, {systems_by} {name!r}" for name, file in files.items()}
+    shown = {name: f"{file}{NO_IDS if sources[name].main.layout.id is None else ''}" for name, file in files.items()}
     if common_rows:
-        notes += _keep_common_rows(systems, len(ids))
+        notes += _keep_common_rows(shown, systems, len(ids))
     for name in others:
-        check_same_ids(files[name], list(systems[name]), files[baseline], list(systems[baseline]))
+        check_same_ids(shown[name], list(systems[name]), shown[baseline], list(systems[baseline]))
         _check_same_references(files[name], systems[name], files[baseline], systems[baseline])
     rows_read = _with_references(list(systems[baseline].values()), references, notes, common_rows=common_rows)
     if limit is not None and limit < len(rows_read):
@@ -307,10 +341,13 @@ def _warnings_as(notes: list[str]) -> Iterator[None]:
     notes += [str(warning.message) for warning in caught]
 
 
-def _keep_common_rows(systems: Mapping[str, dict[str, CaptionRow]], n_ids: int) -> list[str]:
+def _keep_common_rows(files: Mapping[str, str], systems: Mapping[str, dict[str, CaptionRow]], n_ids: int) -> list[str]:
     """Drop the rows that one of the systems lacks, and say how many of all there are."""
     common = set.intersection(*(set(rows) for rows in systems.values()))
     if not common:
+        (baseline, expected), *others = systems.items()
+        for name, rows in others:
+            check_ids_meet(files[name], rows, files[baseline], expected)
         raise InputError("--common-rows", "ids that all files have", "none", "Check the ids of the files.")
     for rows in systems.values():
         for name in [name for name in rows if name not in common]:
@@ -333,6 +370,7 @@ def _by_id(file: str, rows: Iterable[CaptionRow]) -> dict[str, CaptionRow]:
 
 def check_same_ids(name: str, ids: Sequence[str], baseline: str, expected: Sequence[str]) -> None:
     """Raise a ValueError unless a system has the rows of the baseline, in any order; names are the sources'."""
+    check_ids_meet(name, ids, baseline, expected)
     for what, some, others in (("none with", expected, set(ids)), ("one more, with", ids, set(expected))):
         different = [row_id for row_id in some if row_id not in others]
         if different:
@@ -341,7 +379,14 @@ def check_same_ids(name: str, ids: Sequence[str], baseline: str, expected: Seque
                 f"the rows of {baseline}",
                 f"{what} the id {different[0]!r} ({len(different)} such rows in all)",
                 "Give all systems the same rows, or compare those that all have: --common-rows.",
-            )
+            ).with_advice(_in_what_they_differ(ids, expected))
+
+
+def _in_what_they_differ(ids: Sequence[str], expected: Sequence[str]) -> str:
+    """Say in what the ids differ that one of two systems has; nothing where there is no simple answer."""
+    more, others = ([one for one in some if one not in set(rest)] for some, rest in ((ids, expected), (expected, ids)))
+    difference = difference_of_ids(more, others)
+    return "" if difference is None else f"Some differ in {difference}."
 
 
 def _check_same_references(
@@ -361,15 +406,14 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
     """Return a label for each row: the cluster that it belongs to; None where every row is independent.
 
     Rows whose ids have the same match of a regular expression belong together; without one, rows of one image or video
-    file do.
+    file, rows whose ids differ by the number of a caption alone ("12.jpg#0", "12.jpg#1"), and rows with the references
+    of another, see `kit.row_images`. Warns of the last two, and of a pattern that takes such rows apart.
 
     >>> clusters_of([SystemRow("1#0", {}), SystemRow("1#1", {}), SystemRow("2#0", {})], "^[^#]+")
     ['1', '1', '2']
     """
     if pattern is None:
-        media = [row.image or row.video for row in rows]
-        known = [name for name in media if isinstance(name, str)]
-        return known if len(known) == len(rows) > len(set(known)) else None
+        return _images_of(rows)
     try:
         expression = re.compile(pattern)
     except re.error as error:
@@ -380,7 +424,41 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
         if match is None:
             raise InputError("--clusters", f"{pattern!r} in every id", f"{row.id!r}", "Fix the expression.")
         labels.append(match.group())
+    clusters_of_images(labels, *_captions_of(rows))
     return labels
+
+
+def _images_of(rows: Sequence[SystemRow]) -> list[str] | None:
+    """Labels of the images that rows are of, by all that tells; None where each has its own."""
+    media = [row.image or row.video for row in rows]
+    known = [name for name in media if isinstance(name, str)]
+    of_files = known if len(known) == len(rows) > len(set(known)) else None
+    others = [ids_without_numbers([row.id for row in rows]), image_numbers(*_captions_of(rows))]
+    columns = [column for column in (of_files, *others) if column is not None]
+    if not columns:
+        return None
+    images = join_labels(*columns)
+    n_images = int(images.max()) + 1
+    if n_images < (len(rows) if of_files is None else len(set(of_files))):
+        n_again = len(rows) - n_images
+        how = (
+            "the references of an earlier row, or most of them"
+            if others[1] is not None
+            else "an earlier row's id but #k"
+        )
+        warnings.warn(
+            f"references: {n_again:,} of {len(rows):,} rows have {how}. Rows of one image depend on each other: they "
+            f"count as {n_images:,} clusters. --clusters PATTERN says otherwise.",
+            stacklevel=2,
+        )
+    first = dict(zip(images.tolist()[::-1], known[::-1] if of_files else [row.id for row in rows][::-1], strict=True))
+    return [first[image] for image in images.tolist()]
+
+
+def _captions_of(rows: Sequence[SystemRow]) -> tuple[list[Sequence[str]], list[list[str]]]:
+    """References of every row, and what all systems say of it."""
+    captions = [list(itertools.chain.from_iterable(row.captions.values())) for row in rows]
+    return [row.references or [] for row in rows], captions
 
 
 MODULE = "human_parity"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from manycaps.comparison.test import Comparison
-from manycaps.comparison.words import WIDTH, Words, has_meaning, meaning_of_marks
+from manycaps.comparison.words import WIDTH, Words, has_meaning, note_of_marks
 from manycaps.saved_files import make_folder, write_text_atomically
 from manycaps.tables import finite, write_table
 
@@ -42,7 +42,7 @@ class SystemComparison:
     def write(self, form: str = "text", *, full: bool = False) -> str:
         """Return what `manycaps compare` prints: "text", "md", "latex" or "json"; `full` adds all pairs and tables."""
         if form == "json":
-            return json.dumps(self.to_dict(), indent=1)
+            return json.dumps(self.to_dict(), indent=1, allow_nan=False)
         words, parity = self.words, self.result.human_parity
         if form == "text":
             has_tables = full or parity is None or not has_meaning(parity)
@@ -99,7 +99,7 @@ def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
     if parity is None:
         return "\n".join(words.summary)
     table = write_table(words.screen, "text").splitlines()
-    legend = f"{words.legend} *: {meaning_of_marks(parity)}." if len(parity.systems) > 1 else words.legend
+    legend = f"{words.legend} {note_of_marks(parity, words.screen, '*')}".rstrip()
     pairs = list(words.pairs)
     if not full and len(pairs) > MOST_PAIRS:
         baseline = parity.pairs[0].second
@@ -107,7 +107,8 @@ def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
     after_pairs = [f"- {line}" for line in pairs]
     if len(pairs) < len(words.pairs):
         after_pairs.append(f"- {len(words.pairs)} pairs in all: --full")
-    after_pairs += [*(f"- {sentence}" for sentence in words.metrics), *words.behind]
+    asked = [] if full else words.asked  # which the tables have
+    after_pairs += [*(f"- {sentence}" for sentence in (*words.metrics, *asked)), *words.behind]
     before = [*table, *_wrap(legend), "", *(line for note in words.notes for line in _wrap(note))]
     after = ["", *(line for text in after_pairs for line in _wrap(text))] if after_pairs else []
     sentences = [_wrap(f"- {line}") for line in words.brief.values()]

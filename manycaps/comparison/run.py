@@ -1,9 +1,9 @@
 """From the options of a comparison to the comparison: five rooms, each entered once, from the first to the last."""
 
 from manycaps.comparison.compare_options import CompareOptions
-from manycaps.comparison.read import are_score_folders, name_systems, read_captions
+from manycaps.comparison.read import are_score_folders, name_systems, read_captions, systems_of_table
 from manycaps.comparison.render import SystemComparison
-from manycaps.comparison.score import score_captions, score_further
+from manycaps.comparison.score import check_module_names, score_captions, score_further
 from manycaps.comparison.test import compare_scores
 from manycaps.comparison.words import say
 from manycaps.installed_modules import progress_bars
@@ -41,7 +41,11 @@ def compare(options: CompareOptions) -> SystemComparison:
     >>> sorted(path.name for path in (folder / "report").iterdir())
     ['comparison.json', 'index.html']
     """
-    sources = name_systems(options.systems, options.names, options.baseline)
+    check_module_names(options.metrics or ())
+    if options.systems_by is None:
+        sources = name_systems(options.systems, options.names, options.baseline)
+    else:
+        sources = systems_of_table(options.systems, options.systems_by, options.names, options.baseline)
     with progress_bars(shown=False):  # of modules, beside the comparison's
         if are_score_folders(sources):
             # Captions need neither pyarrow's tables nor the folders of runs.
@@ -53,4 +57,4 @@ def compare(options: CompareOptions) -> SystemComparison:
         result = compare_scores(
             scores, margin=options.margin, order=options.sort or "", n_resamples=options.n_resamples, seed=options.seed
         )
-        return SystemComparison(result=result, words=say(result))
+        return SystemComparison(result=result, words=say(result, are_asked_for=options.metrics is not None))

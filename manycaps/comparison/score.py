@@ -40,12 +40,13 @@ from manycaps.comparison.read import (
     clusters_of,
 )
 from manycaps.installed_modules import advice_for, is_installed, load, module_class, progress_bars
-from manycaps.kit.base import Floats, InputError, Ints, signature, words_of_unread
+from manycaps.kit.base import Floats, InputError, Ints, signature, words_of_unknown, words_of_unread
 from manycaps.kit.caption_sets import CAPTION_COLUMNS, N_RESAMPLES, cluster_numbers, mean_of_rows, text_counts
 from manycaps.kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
     load_language_model,
     number_texts,
+    seen_references,
     telling_phrases,
     wording_of,
 )
@@ -113,14 +114,20 @@ def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> l
     return modules
 
 
-def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
-    """Raise a ValueError unless the modules are known, and the rows have the columns that they need."""
-    there = _columns_of(rows)
+def check_module_names(modules: Sequence[str]) -> None:
+    """Raise a ValueError unless these are modules that systems are compared by; human_parity always is one."""
     for module in modules:
-        if module not in COMPARED_MODULES:
+        if module not in COMPARED_MODULES and module != MODULE:
             known = ", ".join(COMPARED_MODULES)
             advice = MODULES[module].not_compared if module in MODULES else advice_for(module)
             raise InputError("--metrics", f"some of {known}", f"{module!r}", advice)
+
+
+def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
+    """Raise a ValueError unless the modules are known, and the rows have the columns that they need."""
+    there = _columns_of(rows)
+    check_module_names(modules)
+    for module in modules:
         for needed in _needed_columns(module):
             if needed not in there:
                 how = "-r" if needed == "references" else f"--{needed}"
@@ -510,15 +517,25 @@ class ParityScores(NamedTuple):
     wrong: WrongCaptions | None
 
 
-def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> ParityScores:
-    """Compare the captions of every system with two references or more a row; `options` go to the module."""
+def parity_of_captions(
+    rows: Sequence[SystemRow], options: Mapping[str, Any], stand_in: str | None = None
+) -> ParityScores:
+    """Compare the captions of every system with two references or more a row; `options` go to the module.
+
+    A caption of which the encoder knows nothing is an error, unless it has a `stand_in`.
+    """
     module, rows_of_system = load(MODULE, confidence_level=CONFIDENCE_LEVEL, **options), {}
     results: dict[str, dict[str, Any]] = {}
     systems, has_own_bars = list(rows[0].captions), False
     if module.load_options["distance"] == "bert":
+        if stand_in is not None:
+            rows = with_known_captions(rows, module, stand_in)
         distinct = {
             caption for row in rows for texts in (*row.captions.values(), row.references or []) for caption in texts
         }
+        columns = {name: [row.captions[name] for row in rows] for name in systems}
+        columns["references"] = [row.references or [] for row in rows]
+        module.encoder.check_known(columns, module.load_options)
         has_own_bars = len(distinct) > MOST_AT_ONCE
         if not has_own_bars:  # in batches of captions of one length, whatever system they are of
             with progress_bars(shown=True):
@@ -540,6 +557,25 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
     return ParityScores(rows_of_system, results, distances_of, wrong)
 
 
+def with_known_captions(rows: Sequence[SystemRow], module: Any, stand_in: str) -> list[SystemRow]:
+    """Put a text in the place of captions of which the module's encoder knows nothing; references stay."""
+    texts = {caption for row in rows for own in row.captions.values() for caption in own}
+    known = module.encoder.known(sorted(texts), module.load_options)
+    unknown = {text for text, counts in (known or {}).items() if counts.is_unknown}
+    if not unknown:
+        return list(rows)
+    n_unknown = sum(text in unknown for row in rows for own in row.captions.values() for text in own)
+    warnings.warn(f"a full stop stands for {n_unknown:,} captions whose words the encoder does not know", stacklevel=2)
+    return [
+        row._replace(
+            captions={
+                name: [stand_in if text in unknown else text for text in own] for name, own in row.captions.items()
+            }
+        )
+        for row in rows
+    ]
+
+
 def wording_can_be_compared(rows: Sequence[SystemRow], clusters: Sequence[Hashable] | None) -> bool:
     """Return whether there are enough rows, or clusters, with a reference for a comparison of the wording alone."""
     n_independent = len(rows) if clusters is None else len(set(clusters))
@@ -552,12 +588,16 @@ def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -
     Returns the rows by system, and how the numbers were made.
     """
     module = load("wording", confidence_level=CONFIDENCE_LEVEL, **options)
-    tokenizer, model = module.load_options["tokenizer"], load_language_model(module.load_options["language_model"])
+    tokenizer, model = (
+        module.load_options["tokenizer"],
+        load_language_model(module.load_options["language_model"], module.load_options["tokenizer"]),
+    )
     references, clusters = tokenize_rows([row.references or [] for row in rows], tokenizer), options["clusters"]
     rows_of_system = {}
     for name in rows[0].captions:
         captions = tokenize_rows([row.captions[name] for row in rows], tokenizer)
         texts = number_texts(captions, references, clusters, model)
+        seen_references(texts).warn()
         wording_rows = wording_of(texts, is_tested=model is None)
         rows_of_system[name] = ParityRows({}, NoDistances(len(rows)), wording_rows, telling_phrases(texts, clusters))
     return rows_of_system, module._signature(module.load_options)
@@ -649,7 +689,11 @@ def score_captions(read: ReadCaptions, options: CompareOptions) -> SystemScores:
 
 
 def warn_of_truncated(systems: Sequence[ScoredSystem], options: CompareOptions) -> None:
-    """Warn once of captions that a network did not read to their end."""
+    """Warn once of captions that a network did not read to their end, or whose words it does not know."""
+    for system in systems:
+        words = next(filter(None, map(words_of_unknown, system.results.values())), None)
+        if words is not None:
+            warnings.warn(f"{system.name}: {words}", stacklevel=2)
     networks = {
         MODULES[module].network
         for system in systems

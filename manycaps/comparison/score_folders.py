@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from manycaps.caption_tables import CaptionRow, CaptionSource, open_source
 from manycaps.caption_tables.files import is_local
-from manycaps.catalog import ROW_VALUES, module_of
+from manycaps.catalog import MODULES, ROW_VALUES
 from manycaps.command_options import option_flag
 from manycaps.comparison.compare_options import MODULE_OPTIONS, CompareOptions
 from manycaps.comparison.read import (
@@ -34,6 +34,7 @@ from manycaps.kit.parity_tests import OF_PAIRS
 from manycaps.scoring.corpus_values import read_blocks
 from manycaps.scoring.reductions import DISTANCE_COLUMN
 from manycaps.scoring.run_folder import RunFolder, read_saved
+from manycaps.tables import without_null
 
 # What to do where the captions of scored rows are unavailable.
 REMEDY = "Compare the files of captions in place of the folders, or leave --with-captions out."
@@ -54,7 +55,8 @@ class ScoreFolder(NamedTuple):
 
 # Options that say how captions are read and scored.
 OF_CAPTIONS = (
-    *("references", "columns", "split", "common_rows", "images", "videos", "limit", "people", "distance"),
+    *("references", "columns", "split", "aligned", "systems_by", "common_rows"),
+    *("images", "videos", "limit", "people", "distance"),
     *MODULE_OPTIONS,
 )
 
@@ -93,7 +95,8 @@ def read_score_folders(
     for folder in read.values():
         check_same_ids(folder.path, folder.ids, baseline.path, baseline.ids)
         _check_same_scoring(folder, baseline, chosen)
-    known = [value for value in ROW_VALUES if module_of(value).slug in chosen]
+    given = {value.key for module in chosen for value in MODULES[module].values}
+    known = [value for value in ROW_VALUES if value.key in given]
     keys = list(dict.fromkeys([*(value.key for value in known), *map(row_test_key, known)]))
     keys += COLUMNS if PARITY in chosen else ()
     keys = [key for key in keys if all(key in folder.rows.column_names for folder in read.values())]
@@ -147,7 +150,7 @@ def _read_folder(path: str) -> ScoreFolder:
             "it twice",
             "Give the rows ids of their own, and score them again.",
         )
-    return ScoreFolder(path, ids, rows, results)
+    return ScoreFolder(path, ids, rows, {module: without_null(result) for module, result in results.items()})
 
 
 def _check_same_scoring(folder: ScoreFolder, baseline: ScoreFolder, modules: Sequence[str]) -> None:
@@ -247,7 +250,13 @@ def _open_source(folder: str) -> CaptionSource:
         file_columns = [sides["predictions" if i < n_main else "references"]["columns"] for i in range(len(files))]
         columns = dict(zip(files, file_columns, strict=True))
         sources = list(files)[:n_main], list(files)[n_main:]
-        source = open_source(*sources, columns, limit=inputs.get("limit"), split=inputs.get("split"))
+        source = open_source(
+            *sources,
+            columns,
+            limit=inputs.get("limit"),
+            split=inputs.get("split"),
+            by_line=inputs.get("aligned", False),
+        )
         if source.description() == sides:
             return source
     raise InputError(folder, "a record of how its files were read", "none that fits them", REMEDY)

@@ -7,7 +7,7 @@ paragraph on the methods.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from manycaps.kit.parity_tails import (
     POWER,
     SHARE_NOUNS,
     TAIL,
+    clear_phrases,
     format_p_value,
     gap_text,
     p_value_digits,
@@ -128,30 +129,52 @@ def in_order(parity: ComparedParity, order: str = "") -> list[str]:
 def best_systems(parity: ComparedParity, key: str) -> list[str]:
     """Return the systems with the best value of several, and all that are not shown to be worse than that one.
 
-    Of shares, a pair's test shows it; of rows, an interval that ends below the best one's. None of copies.
+    Of shares, a pair's test shows it; of rows, an interval that ends below the best one's. A mark speaks for a test:
+    where none compares a system with the best one, there are no marks, as of shares that no pair is tested by, and
+    where a single system is left. Systems that copy references are left out.
     """
     systems = parity.systems
     names = [name for name in systems if not copies_references(systems[name]) and not math.isnan(systems[name][key])]
-    if len(systems) < 2 or not names:
+    if key == ROWS:
+        names = [name for name in names if not math.isnan(systems[name].get(f"{key}_ci_low", math.nan))]
+    if len(names) < 2:
         return []
     first = min(names, key=lambda name: unlikeness(systems[name], key))
     if key == ROWS:
-        least = systems[first].get(f"{key}_ci_low", math.nan)
+        least = systems[first][f"{key}_ci_low"]
         return [name for name in names if name == first or not systems[name][f"{key}_ci_high"] < least]
+    with_best = [pair for pair in parity.pairs if first in (pair.first, pair.second) and key in pair.tested_shares]
+    others = {name for pair in with_best for name in (pair.first, pair.second)} & set(names) - {first}
     worse = {
         name
-        for pair in parity.pairs
+        for pair in with_best
         for share in pair.shares
         if share.key == key and share.better == first
         for name in (pair.first, pair.second)
     }
-    return [name for name in names if name == first or name not in worse]
+    return [name for name in names if name == first or name in others - worse] if others else []
 
 
-def meaning_of_marks(parity: ComparedParity) -> str:
-    """Say what `best_systems` are."""
-    has_copies = any(map(copies_references, parity.systems.values()))
-    return f"not shown to be worse than the best of the column{', copies of references left out' * has_copies}"
+def note_of_marks(parity: ComparedParity, table: Table, mark: str) -> str:
+    """Say what the marks of a table are, if it has any, and which systems were never compared with others."""
+    sentences = []
+    if any(cell.is_best for row in table.rows for cell in row):
+        sentences.append(f"{mark}: not shown to be worse than the best of the column.")
+    names = [name for name, system in parity.systems.items() if copies_references(system)]
+    if len(names) == 1 < len(parity.systems):
+        sentences.append(f"{names[0]} is not compared: many of its captions also occur among the references.")
+    elif len(names) > 1:
+        sentences.append(f"{as_list(names)} are not compared: many of their captions also occur among the references.")
+    return " ".join(sentences)
+
+
+def as_list(names: Sequence[str]) -> str:
+    """Join names as a sentence does.
+
+    >>> as_list(["a"]), as_list(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def value_of(metric: ComparedMetric, system: str) -> float:
@@ -161,7 +184,12 @@ def value_of(metric: ComparedMetric, system: str) -> float:
 
 
 def is_best(key: str, metric: ComparedMetric, system: str) -> bool:
-    """Say whether a system has the best value, the first of several, or one that differs in rounding alone."""
+    """Say whether a system has the best value, the first of several, or one that differs in rounding alone.
+
+    None is marked where the test of pairs cannot find a difference, as in a single row.
+    """
+    if metric.smallest_p_value > LEVEL and not any(pair.better for pair in metric.pairs):
+        return False
     best = min(metric.systems, key=lambda name: VALUES[key].distance(value_of(metric, name)))
     equals = [{pair.first, pair.second} for pair in metric.pairs if pair.test.difference == 0]
     return len(metric.systems) > 1 and (system == best or {system, best} in equals)
@@ -174,8 +202,36 @@ def legend_of(parity: ComparedParity) -> str:
     return LEGEND.format(wording=BY_WORDING if faults(parity) == FAULTS[0] else NO_WORDING)
 
 
-def phrase_line(phrases: Sequence[Phrase], width: int | None = None) -> str:
-    """Name the phrases that give a system away, the largest differences first: as many as fit a width, or none.
+def gives_itself_away(phrases: str) -> str:
+    """Name the phrases of a system that is distinguished from people.
+
+    >>> gives_itself_away("'shirt' (34% of captions, people 1%)")
+    "gives itself away by: 'shirt' (34% of captions, people 1%)"
+    """
+    return f"gives itself away by: {phrases}"
+
+
+def differs_in_phrases(phrases: str) -> str:
+    """Name the phrases of a system that the joint test does not distinguish from people.
+
+    >>> differs_in_phrases("'shirt' (34% of captions, people 1%)")
+    "phrases that differ by tests of their own: 'shirt' (34% of captions, people 1%)"
+    """
+    return f"phrases that differ by tests of their own: {phrases}"
+
+
+def system_phrases(system: System, width: int | None = None) -> str:
+    """Name the phrases in which a system differs from people, in words that agree with its verdict; may be empty."""
+    is_alike = any(word["name"] == "alike" for word in system["words"])
+    named = clear_phrases(system["phrases"]) if is_alike else system["phrases"]
+    said = differs_in_phrases if is_alike else gives_itself_away
+    return phrase_line([Phrase(**phrase) for phrase in named], width, said)
+
+
+def phrase_line(
+    phrases: Sequence[Phrase], width: int | None = None, said: Callable[[str], str] = gives_itself_away
+) -> str:
+    """Name the phrases that a test finds, the largest differences first: as many as fit a width, or none.
 
     >>> shirt, begins = Phrase("shirt", False, False, 0.34, 0.01, 0.001), Phrase("a", True, False, 0.44, 0.09, 0.001)
     >>> phrase_line([begins, shirt])
@@ -197,7 +253,7 @@ def phrase_line(phrases: Sequence[Phrase], width: int | None = None) -> str:
             else f"seldom {_phrase(phrase)} ({as_percent(phrase.share)}, people {as_percent(phrase.share_of_people)})"
             for phrase in under
         ]
-        line = f"gives itself away by: {'; '.join(filter(None, [', '.join(named), *lacking]))}"
+        line = said("; ".join(filter(None, [", ".join(named), *lacking])))
         if (named or lacking) and (width is None or len(line) <= width):
             return line
     return ""
@@ -222,7 +278,7 @@ def system_line(parity: ComparedParity, name: str) -> str:
     """Say in one line how a system stands beside people."""
     system = parity.systems[name]
     sentences = " ".join(word["sentence"] for word in system["words"]) or "One row: no interval."
-    phrases = phrase_line([Phrase(**phrase) for phrase in system["phrases"]])
+    phrases = system_phrases(system)
     phrases = f" {phrases[0].upper()}{phrases[1:]}." if phrases else ""
     return f"{name}: {' '.join([*_first_p_value(system), sentences])}{phrases}{_within(parity, name)}"
 
@@ -403,11 +459,11 @@ def parity_table(parity: ComparedParity, order: str = "", *, whole: bool = False
         f"Systems beside people. {legend_of(parity)} {defined[0].upper()}{defined[1:]}. p tests "
         f'"people could have written all captions"{", after Holm" * (len(systems) > 1)}; after so many rows the '
         "difference is found 80% of the time."
-        f"{likeness_caption * is_by_meaning} Brackets: 95% intervals"
-        f"{f'; marked: {meaning_of_marks(parity)}' if len(systems) > 1 else ''}."
+        f"{likeness_caption * is_by_meaning} Brackets: 95% intervals."
     )
     rows = [list(row) for row in zip(*(cells for _, cells, _ in columns), strict=True)]
-    return Table(caption, [title for title, *_ in columns], [*rows, [cell for *_, cell in columns]])
+    table = Table(caption, [title for title, *_ in columns], [*rows, [cell for *_, cell in columns]])
+    return table._replace(caption=f"{caption} {note_of_marks(parity, table, 'marked')}".rstrip())
 
 
 def _interval_cell(text: str, value: float, is_best: bool, sort: float | None = None) -> Cell:
@@ -456,7 +512,7 @@ def example_lines(system: System, unlike: Sequence[CaptionExample], alike: Seque
         both = f"{first} twice" if first == second else f"{first} and {second}"
         # The pair comes first, unless the captions themselves are a reason for what is said.
         lines.insert(len(lines) if "unlike" in words else 0, f"{shorten(pair.row.id)}: {both}")
-    phrases = phrase_line([Phrase(**phrase) for phrase in system["phrases"]], WIDTH - 2)
+    phrases = system_phrases(system, WIDTH - 2)
     return [phrases, *lines] if phrases else lines
 
 
@@ -516,7 +572,7 @@ def system_table(comparison: Comparison) -> Table:
     """Return the table with a row per system; without rows where there are no metrics beside human parity."""
     if not comparison.metrics:
         return NOTHING
-    systems, several = comparison.systems, len(comparison.systems) > 1
+    systems = comparison.systems
     has_letters = 1 < len(systems) <= len(LETTERS)
     names = [f"{name} ({LETTERS[i]})" if has_letters else name for i, name in enumerate(systems)]
     columns = [("system", [Cell(name) for name in names])]
@@ -528,6 +584,7 @@ def system_table(comparison: Comparison) -> Table:
             columns.append(("p people", [_people_p_value(people[name]) for name in systems]))
     worse = "systems" if has_letters else "how many systems"
     marks = f"; marked: the best one; superscripts: {worse} that are significantly worse (p at most 0.05 after Holm)"
+    has_marks = any(cell.is_best for _, cells in columns for cell in cells)
     people_test = " p people: test against human captions." * ("p people" in dict(columns))
     corpus_values = " and ".join(each.title for each in comparison.metrics.values() if _is_of_corpus(each))
     summed = (
@@ -536,7 +593,7 @@ def system_table(comparison: Comparison) -> Table:
         else ""
     )
     return Table(
-        f"Means over rows{marks * several}.{summed}{people_test}",
+        f"Means over rows{marks * has_marks}.{summed}{people_test}",
         [header for header, _ in columns],
         list(zip(*(cells for _, cells in columns), strict=True)),
     )
@@ -582,7 +639,7 @@ def paper_table(comparison: Comparison, answer: Table, metrics: Table) -> Table:
 
 
 def _header(value: RowValue) -> str:
-    return f"{value.title}{' excess' if value.best == 'zero' else ''}"
+    return f"{value.title} excess" if value.is_excess else value.title
 
 
 def pair_table(comparison: Comparison) -> Table:
@@ -766,6 +823,29 @@ def pair_summary(key: str, metric: ComparedMetric, pair: ComparedPair, n_cluster
     return f"{title}: {pair.better} {verb} than {worse} {size}, {p_value}."
 
 
+def metric_line(key: str, metric: ComparedMetric) -> str:
+    """Give the values of all systems by a metric in one line, the best first, and which ones are worse than the best.
+
+    Tables have the intervals and every pair.
+    """
+    of_system = {name: value_of(metric, name) for name in metric.systems}
+    names = sorted(of_system, key=lambda name: VALUES[key].distance(of_system[name]))
+    form = column_form(list(of_system.values()))
+    title = f"{_header(VALUES[key])} ({metric.direction})"
+    values = ", ".join(f"{name} {form(of_system[name])}" for name in names)
+    worse = {
+        pair.second if pair.better == pair.first else pair.first for pair in metric.pairs if pair.better == names[0]
+    }
+    if len(names) == 1:
+        return f"{title}: {values}."
+    if metric.smallest_p_value > LEVEL:
+        return f"{title}: {values}; no difference can be significant here (p at least {metric.smallest_p_value:.2g})."
+    if not worse:
+        return f"{title}: {values}; none is significantly worse than {names[0]}."
+    listed = as_list([name for name in names if name in worse])
+    return f"{title}: {values}; significantly worse than {names[0]}: {listed}."
+
+
 def _difference(test: PairedTest) -> str:
     """Difference, and the one that would have been found."""
     sentence = f"difference {as_digits(abs(test.difference))} {_interval(test)}"
@@ -891,13 +971,13 @@ def comparison_methods(comparison: Comparison) -> str:
         )
     if comparison.human_parity is not None:
         sentences[1:1] = parity_methods(comparison.human_parity, n_pairs)
-    if any(VALUES[key].best == "zero" for key in comparison.metrics):
+    if any(VALUES[key].is_excess for key in comparison.metrics):
         sentences.append(
             "Metrics of two sets of captions are given as their excess over the mean of all splits of an image's "
             "captions into sets of the same sizes, which is around 0 for human captions."
         )
-        if n_pairs:
-            sentences.append("One of two systems is called nearer only if their difference and sum are significant.")
+    if n_pairs and any(VALUES[key].best == "zero" for key in comparison.metrics):
+        sentences.append("One of two systems is called nearer only if their difference and sum are significant.")
     if not comparison.shown.has_equal_sizes:
         sentences.append(UNEQUAL_SIZES)
     if comparison.against_people:
@@ -923,6 +1003,8 @@ class Words:
     behind: Sequence[str]
     # How every system stands beside the baseline by every metric.
     metrics: Sequence[str]
+    # A line for each metric that was asked for, where the answer is by meaning and a terminal has no tables.
+    asked: Sequence[str]
     # Where there are people: what the columns are about; a line for each system, as they are printed, a brief
     # one for a terminal, and one for each pair.
     legend: str
@@ -957,8 +1039,8 @@ class Words:
         return [*(table for table in [self.tables["answer"]] if table.rows), *self.metric_tables]
 
 
-def say(comparison: Comparison) -> Words:
-    """Put a result into sentences and tables."""
+def say(comparison: Comparison, *, are_asked_for: bool = False) -> Words:
+    """Put a result into sentences and tables; `are_asked_for`: the metrics were chosen, and are no defaults."""
     parity, order = comparison.human_parity, comparison.shown.order
     systems = {} if parity is None else {name: parity.systems[name] for name in in_order(parity, order)}
     lacks_meaning = parity is None or not has_meaning(parity)
@@ -981,6 +1063,9 @@ def say(comparison: Comparison) -> Words:
         notes=notes(comparison),
         behind=shared_rows(comparison),
         metrics=compare_with_baseline(comparison) if lacks_meaning else [],
+        asked=[metric_line(*each) for each in comparison.metrics.items()]
+        if are_asked_for and not lacks_meaning
+        else [],
         legend="" if parity is None else legend_of(parity),
         systems={} if parity is None else {name: system_line(parity, name) for name in systems},
         brief={} if parity is None else {n: f"{screen_line(n, systems[n])}{_within(parity, n)}" for n in systems},

@@ -13,6 +13,7 @@ import numpy as np
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
+from manycaps.caption_tables.ids import check_ids_meet
 from manycaps.command_options import options_of
 from manycaps.comparison.parity import DRAWS_A_PAIR, ROUNDING, SystemParity, compare_pairs, systems_beside_people
 from manycaps.comparison.read import PEOPLE, ParityRows, SystemRow, clusters_of, read_systems
@@ -33,7 +34,7 @@ from manycaps.kit.base import InputError
 from manycaps.kit.parity_tails import LEVEL
 from manycaps.kit.tokenization import tokenize_rows
 from manycaps.rows.ordered import token_metric
-from manycaps.sampling.captions_file import SETTINGS, sampling_settings
+from manycaps.sampling.captions_file import NOTHING, SETTINGS, sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item
 from manycaps.sampling.run import Sampler, items_of, load_sampler, write_samples
@@ -74,7 +75,8 @@ class ComparedSettings(SettingsBesidePeople):
 
         texts = decoding_page(self), json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
         make_folder(pathlib.Path(folder))
-        for name, text in zip(OUTPUT_NAMES, texts, strict=True):
+        # The page, of a common name, is last: the numbers beside it say that it is ours.
+        for name, text in reversed(list(zip(OUTPUT_NAMES, texts, strict=True))):
             write_text_atomically(pathlib.Path(folder) / name, text)
 
 
@@ -97,7 +99,8 @@ class Judge:
         """Compare the rows of every setting with people."""
         rows_of_setting = {}
         for name, setting_rows in rows.items():
-            scores = parity_of_captions(setting_rows, self._loaded)
+            loaded = {**self._loaded, "clusters": clusters_of(setting_rows, None)}
+            scores = parity_of_captions(setting_rows, loaded, stand_in=NOTHING)
             rows_of_setting[name], self.signature = scores.rows[name], str(scores.results[name]["signature"])
         return rows_of_setting
 
@@ -198,6 +201,9 @@ class Samples:
             source = open_source(options.references, (), columns, either=True, split=options.reference_split)
             self._people: dict[str, CaptionRow] = {row.id: row for row in good_rows(source.rows())}
         items = items_of(self._sample)
+        ids = [item.id for item in items]
+        fix = "Name the same images; --stems leaves out the endings of files."
+        check_ids_meet("--references", self._people, "the source", ids, fix)
         self.items: list[Item] = [item for item in items if len(self._references(item.id)) > 1]
         if not self.items:
             raise InputError(

@@ -15,7 +15,7 @@ from manycaps.diversity.encoders import LoadedEncoder, load_encoder
 from manycaps.diversity.figures import DiversityFigures
 from manycaps.diversity.leave_one_out import RowSample, reference_curves, variance_curve
 from manycaps.diversity.sets import read_sources, set_figures
-from manycaps.kit.base import EmptyCaptions
+from manycaps.kit.base import EmptyCaptions, words_of_unknown
 from manycaps.kit.diversity_measures import CHUNK_CAPTIONS, CaptionDiversity, row_chunks
 from manycaps.kit.tokenization import as_tagger, token_finder
 from manycaps.saved_files import write_text_atomically
@@ -101,11 +101,14 @@ def measure_source(
     tagger = as_tagger(options.pos) if options.pos else None
     diversity, sample = CaptionDiversity(options.tokenizer, encoder and encoder.embed, tagger), RowSample()
     rows = caption_lists(open_captions([source], CaptionColumn(column, group_by), options.split, options.config))
-    empty = EmptyCaptions(token_finder(options.tokenizer))
+    empty, n_rows, shown = EmptyCaptions(token_finder(options.tokenizer)), 0, f"{source}: {column or 'captions'}"
     with tqdm.tqdm(desc=name, unit=" captions", unit_scale=True) as progress:
         for chunk in row_chunks(rows, CHUNK_CAPTIONS):
             for row in chunk:
                 empty.add(row)
+            if encoder is not None:
+                encoder.check_known({shown: chunk}, lambda name, i, j, first=n_rows: f"{name}[{first + i}][{j}]")
+            n_rows += len(chunk)
             diversity.update(chunk)
             sample.update(chunk)
             if encoder is not None:
@@ -113,6 +116,8 @@ def measure_source(
             progress.update(sum(map(len, chunk)))
     if empty.n_empty:
         warnings.warn(f"{source}: {empty}.", stacklevel=2)
+    if (words := words_of_unknown(n_long)) is not None:
+        warnings.warn(f"{source}: {words}", stacklevel=2)
     return diversity, sample, dict(n_long)
 
 

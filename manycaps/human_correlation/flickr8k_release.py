@@ -1,12 +1,12 @@
 """Flickr8k with the judgements of experts and of a crowd, from the text files of its release (Hodosh et al., 2013)."""
 
 import collections
-import gzip
+import io
 import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from manycaps.kit.base import InputError, errors_of_others, is_regular_file
+from manycaps.kit.base import InputError, errors_of_others, is_regular_file, open_text_bytes
 
 # Files of the release: captions ("image.jpg#k", tab, caption), which may be compressed, and judgements (image, caption
 # id, then three ratings; or the share of "yes", and the numbers of "yes" and "no"; separated by tabs).
@@ -87,8 +87,8 @@ def _fields(path: pathlib.Path, n_fields: int) -> Iterator[tuple[str, list[str]]
     """Yield the location of each line, and its fields."""
     if not is_regular_file(path):
         raise InputError(path, "a file of the release", "none of that name", "Put it there.")
-    open_text = gzip.open if path.suffix == ".gz" else open
-    with errors_of_others(str(path), "lines of UTF-8", ADVICE), open_text(path, "rt", encoding="utf-8") as lines:
+    with errors_of_others(str(path), "lines of UTF-8", ADVICE), open_text_bytes(path, "captions") as file:
+        lines = io.TextIOWrapper(file, encoding="utf-8")
         for i, line in enumerate(lines, start=1):
             fields = line.rstrip("\n").split("\t")
             if len(fields) != n_fields:

@@ -21,10 +21,20 @@ import scipy.special
 
 from manycaps.caption_tables import table_records
 from manycaps.caption_tables.columns import ID_COLUMNS
+from manycaps.caption_tables.ids import check_ids_meet
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
 from manycaps.human_correlation.correlation_options import RatingOptions
-from manycaps.kit.base import InputError, errors_of_others, exact_mean, no_such_path, quote_path, quote_value, read_json
-from manycaps.tables import Cell, Table, finite, write_table
+from manycaps.kit.base import (
+    LARGEST_SIZE,
+    InputError,
+    errors_of_others,
+    exact_mean,
+    no_such_path,
+    quote_path,
+    quote_value,
+    read_json,
+)
+from manycaps.tables import UNBOUNDED, Cell, Table, finite, write_table
 
 # Names of the columns that say what was rated; all others are scales.
 SYSTEM_COLUMNS, ROW_COLUMNS = ("system", "model"), (*ID_COLUMNS, "row")
@@ -43,9 +53,6 @@ OF_COMPARE = ("references", "metrics", "names", "columns", "split", "common_rows
 
 # Parts of keys whose numbers say how sure another number is, and not how a system writes.
 OF_CERTAINTY = ("_ci_low", "_ci_high", "p_value", "smallest_p", "statistic", "n_rows", "_expected", "_of_people")
-
-# Number that is infinite, and missing in JSON, where no difference from people is found.
-UNBOUNDED = "rows_needed"
 
 # Columns of a terminal.
 WIDTH = 100
@@ -124,12 +131,12 @@ def compare_rated_systems(options: RatingOptions) -> RatedSystems:
     """
     ratings = read_ratings(options.ratings, options.scales)
     ids, numbers = system_numbers(options, ratings)
+    rated = [row for row in dict.fromkeys(row for _, row in ratings.records) if row]
+    check_ids_meet("id of --ratings", rated, "the systems", ids, "Rate rows of the systems, by their ids.")
     check_names(ratings, "id", {*ids, ""}, f"one of the {len(ids):,} rows of the systems")
-    clusters: Sequence[Hashable] = ids
-    if options.clusters is not None:
-        from manycaps.comparison.read import SystemRow, clusters_of
+    from manycaps.comparison.read import SystemRow, clusters_of
 
-        clusters = clusters_of([SystemRow(row_id, {}) for row_id in ids], options.clusters) or ids
+    clusters = clusters_of([SystemRow(row_id, {}) for row_id in ids], options.clusters) or ids
     return compare_with_ratings(ratings, numbers, ids, clusters)
 
 
@@ -180,10 +187,10 @@ def _rating(value: Any, scale: str, i: int) -> float:
         number = math.inf if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.inf
-    if math.isinf(number):
+    if abs(number) > LARGEST_SIZE:
         raise InputError(
             f"{scale}[{i}]",
-            "a number",
+            "a number" if math.isinf(number) else f"a number of size at most {LARGEST_SIZE:g}",
             quote_value(value),
             "Correct it, leave the cell empty, or name the columns of ratings with --scales.",
         )

@@ -4,10 +4,14 @@ import ast
 import base64
 import collections
 import contextlib
+import datetime
 import difflib
+import enum
 import functools
+import gzip
 import hashlib
 import importlib.util
+import inspect
 import itertools
 import json
 import math
@@ -20,13 +24,19 @@ import sys
 import textwrap
 import threading
 import unicodedata
+import uuid
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+import zlib
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
+from decimal import Decimal
+from fractions import Fraction
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from .row_images import clusters_of_images, repeated_texts
 
 # --------------------------------------------------------------------------------------------------------------------
 # Types that many files name: arrays of numbers, tokens of texts, progress bars; and work in threads.
@@ -497,6 +507,74 @@ def open_regular_file(path: str | os.PathLike[str], largest: int) -> IO[bytes]:
         raise
 
 
+# Times its size that a compressed file may expand to, and bytes that any may: captions take a tenth, and gzip can make
+# a thousandth of text that says nothing.
+MOST_EXPANSION = 200
+EXPANSION_BYTES = 1 << 28
+
+# Bytes that are read at once of a compressed file that is read as a whole.
+PIECE_OF_EXPANDED = 1 << 24
+
+
+class ExpandedFile(gzip.GzipFile):
+    """The content of a file compressed by gzip, within a limit: some kilobytes may hold gigabytes.
+
+    Reading raises an InputError, which begins with `where`, once it expands beyond `MOST_EXPANSION` and
+    `EXPANSION_BYTES`.
+    """
+
+    def __init__(self, packed: IO[bytes], where: str) -> None:
+        super().__init__(fileobj=packed)
+        self._packed, self._where, self._n_expanded = packed, where, 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read some bytes, or all of them."""
+        if size is None or size < 0:
+            return b"".join(iter(lambda: self.read(PIECE_OF_EXPANDED), b""))
+        return self._count(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        """Read what is there without another read of the packed file."""
+        return self._count(super().read1(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """Read a line, or the beginning of one; a line without an end meets the limit, not the end of the memory."""
+        if size is None or size < 0:
+            pieces = [self.readline(PIECE_OF_EXPANDED)]
+            while pieces[-1] and not pieces[-1].endswith(b"\n"):
+                pieces.append(self.readline(PIECE_OF_EXPANDED))
+            return b"".join(pieces)
+        return self._count(super().readline(size))
+
+    def _count(self, content: bytes) -> bytes:
+        self._n_expanded += len(content)
+        if self._n_expanded > EXPANSION_BYTES and self._n_expanded > MOST_EXPANSION * self._packed.tell():
+            expected = f"a .gz file that expands to at most {MOST_EXPANSION} times its size"
+            got = f"one of {self._n_expanded:,} bytes and more"
+            raise InputError(self._where, expected, got, "If it is right, unpack it (`gunzip`).")
+        return content
+
+
+@contextlib.contextmanager
+def open_text_bytes(path: str | os.PathLike[str], where: str) -> Iterator[IO[bytes]]:
+    """Open a text file of a user's, in a `with` statement; one that ends with `.gz` gives its content, within a limit.
+
+    Raises InputError, with the option that named the file and the file's name, where a `.gz` file is damaged, cut, no
+    gzip file, or expands beyond the limit.
+    """
+    if not os.fspath(path).endswith(".gz"):
+        with open(path, "rb") as plain:
+            yield plain
+        return
+    shown = quote_path(path)
+    try:
+        with open(path, "rb") as packed, ExpandedFile(packed, f"{where}: {shown}") as file:
+            yield file  # type: ignore[misc]
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        got = f"{shown}, which is damaged or cut ({reason_of(error)})"
+        raise InputError(where, "a whole gzip file", got, "Get it again, or name it by what it holds.") from error
+
+
 def read_json(
     path: str | os.PathLike[str],
     where: str | os.PathLike[str],
@@ -542,17 +620,24 @@ def check_count_table(source: object, where: str, also: str, advice: str) -> Non
 
 
 def read_count_table(
-    source: str | os.PathLike[str] | Mapping[str, Any], where: str, least: int, layout: str, advice: str
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    where: str,
+    least: int,
+    layout: str,
+    advice: str,
+    check_table: Callable[[Mapping[str, Any]], object] = lambda _table: None,
 ) -> tuple[Mapping[str, int], int]:
     """Return "document_frequency" of a table, whole numbers by strings, and its "n_documents", at least `least`.
 
-    Raises ValueError if the file is no JSON, or the table has another layout, or a count is not from 1 to n_documents.
+    `check_table` takes the table, and raises if it was made otherwise than is needed. Raises ValueError if the file is
+    no JSON, or the table has another layout, or a count is not from 1 to n_documents.
     """
     table = source if isinstance(source, Mapping) else read_json(source, where, advice)
     counts = table.get("document_frequency") if isinstance(table, Mapping) else None
     n_documents = table.get("n_documents") if isinstance(table, Mapping) else None
     if not isinstance(counts, Mapping) or not is_count(n_documents, least, MOST_DOCUMENTS):
         raise InputError(where, f"the layout {layout}", quote_value(table), advice)
+    check_table(table)
     for entry, count in counts.items():
         if not isinstance(entry, str) or not is_count(count, 1, n_documents):
             raise InputError(
@@ -894,12 +979,21 @@ def _plain_number(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else as_plain(value)
 
 
+# Largest size of a number that functions take: squares, and sums of a million of them, stay within float64.
+LARGEST_SIZE = 1e100
+
+
 def as_finite(values: npt.ArrayLike, name: str) -> Floats:
-    """Convert values to float64, all finite."""
+    """Convert values to float64, all finite and of size `LARGEST_SIZE` at most."""
     array = as_numbers(values, name, "an array of numbers", "Convert it.", "biuf", np.float64)
-    if not np.isfinite(array).all():
-        index = "".join(f"[{i}]" for i in np.argwhere(~np.isfinite(array))[0].tolist())
-        raise InputError(f"{name}{index}", "a finite number", "NaN or infinity", "Leave this row out.")
+    is_bad = ~(np.abs(array) <= LARGEST_SIZE)  # or NaN
+    if is_bad.any():
+        place = tuple(np.argwhere(is_bad)[0].tolist())
+        where, number = f"{name}{''.join(f'[{i}]' for i in place)}", float(array[place])
+        if not math.isfinite(number):
+            raise InputError(where, "a finite number", "NaN or infinity", "Leave this row out.")
+        expected = f"a number of size at most {LARGEST_SIZE:g}"
+        raise InputError(where, expected, f"{number:g}", "Divide all of them by one number.")
     return array
 
 
@@ -976,6 +1070,7 @@ def as_both_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[lis
             len(both[1]),
             "Give one list of references per list of candidates.",
         )
+    warn_of_decoder_signs(*both, "candidates")
     return both
 
 
@@ -1148,6 +1243,129 @@ def warn_of_empty_captions(rows: Iterable[object], column: str, has_token: Calla
         warnings.warn(f"{column}: {counted}.", stacklevel=2)
 
 
+# What a decoder leaves in a text, as texts and as tokens of tokenizers have it: ends and padding, thoughts before an
+# answer, and pieces of words.
+_MARKUP = r"pad|eos|bos|unk|mask|sep|cls|image|(?:start|end)(?:_?seq|_of_[a-z]+)?|extra_id_\d+|0x[0-9a-f]{2}"
+_THOUGHTS = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
+_SIGNS_AND_REMEDIES = {
+    rf"</?(?:{_THOUGHTS})>|◁/?think▷|\[/?THINK\]": "Leave out what the model thinks before it answers, up to </think>.",
+    rf"<[|｜][^\s<>|｜]{{1,40}}[|｜]>|</?s>|</?(?:{_MARKUP})>|\[(?:PAD|UNK|CLS|SEP|MASK|BOS|EOS|/?INST)\]"
+    r"|\b(?:startseq|endseq)\b": "Decode with skip_special_tokens=True.",
+    r"(?<!\S)\x23{2}(?=\w)|▁|(?<!\S)Ġ(?=\w)|(?<=\w)@@(?!\S)": "Join the pieces of words by their tokenizer.",
+}
+_DECODER_SIGN = re.compile("|".join(f"({pattern})" for pattern in _SIGNS_AND_REMEDIES), re.IGNORECASE)
+
+# Each sign has one of these, and few other texts have.
+_HINTS_OF_SIGNS = ("<", "[", "-lsb-", "\x23\x23", "▁", "Ġ", "ġ", "@@", "◁", "seq")
+
+# What tokenizers make of parts of a sign.
+_SPLIT_SIGNS = (
+    ("-lsb- ", "["),
+    (" -rsb-", "]"),
+    ("< | ", "<|"),
+    (" | >", "|>"),
+    ("< ", "<"),
+    (" >", ">"),
+    ("\x23\x23 ", "\x23\x23"),
+)
+
+
+class DecoderSigns:
+    """Counts candidates that hold signs of a decoder, which score lower by them, and references that hold any.
+
+    >>> counted = DecoderSigns()
+    >>> counted.add(["a dog</s>", "a cat </s>"], ["a dog"])
+    >>> str(counted)
+    "2 of 2 captions hold signs of a decoder, such as '</s>', and no reference does"
+    """
+
+    def __init__(self) -> None:
+        self.n_captions = self.n_signed = self.n_signed_references = 0
+        # How many candidates hold each sign, and its place in `_SIGNS_AND_REMEDIES`.
+        self.signs: collections.Counter[str] = collections.Counter()
+        self.kinds: dict[str, int] = {}
+
+    def add(self, candidates: Iterable[str | TokenList], references: Iterable[str | TokenList] = ()) -> None:
+        """Count texts, or token lists, of a row."""
+        own = list(candidates)
+        found = _decoder_signs(own)
+        self.n_captions += len(own)
+        self.n_signed += len(found)
+        for kinds in found:
+            self.signs.update(kinds.keys())
+            self.kinds |= kinds
+        self.n_signed_references += len(_decoder_signs(list(references)))
+
+    def counts(self) -> dict[str, Any]:
+        """Return the numbers, as `include` takes them."""
+        return dict(vars(self))
+
+    def include(
+        self,
+        n_captions: int = 0,
+        n_signed: int = 0,
+        n_signed_references: int = 0,
+        signs: Mapping[str, int] | None = None,
+        kinds: Mapping[str, int] | None = None,
+    ) -> None:
+        """Add the numbers of other rows."""
+        self.n_captions += n_captions
+        self.n_signed += n_signed
+        self.n_signed_references += n_signed_references
+        self.signs.update(signs or {})
+        self.kinds |= kinds or {}
+
+    def __str__(self) -> str:
+        first = min(self.signs, key=lambda sign: (-self.signs[sign], sign), default="")
+        hold = "holds" if self.n_captions == 1 else "hold"
+        return (
+            f"{self.n_signed:,} of {self.n_captions:,} captions {hold} signs of a decoder, such as {first!r}, and no "
+            "reference does"
+        )
+
+    def words(self, column: str = "predictions") -> str | None:
+        """Return the warning where most candidates and no reference hold such signs, else None."""
+        if 2 * self.n_signed <= self.n_captions or self.n_signed_references:
+            return None
+        remedies = list(_SIGNS_AND_REMEDIES.values())
+        advice = " ".join(remedies[kind] for kind in sorted(set(self.kinds.values())))
+        return f"{column}: {self}. They count as words. {advice}"
+
+    def warn(self, column: str = "predictions", stacklevel: int = 3) -> None:
+        """Warn where most candidates and no reference hold such signs."""
+        if (words := self.words(column)) is not None:
+            warnings.warn(words, stacklevel=stacklevel)
+
+
+def _decoder_signs(texts: Sequence[str | TokenList]) -> list[dict[str, int]]:
+    """Signs of each text that has any, with their places in `_SIGNS_AND_REMEDIES`."""
+    joined = [text if isinstance(text, str) else " ".join(text) for text in texts]
+    together = "\n".join(joined)
+    if not any(hint in together for hint in _HINTS_OF_SIGNS):
+        return []
+    found = []
+    for text, given in zip(joined, texts, strict=True):
+        if not isinstance(given, str):
+            for split, whole in _SPLIT_SIGNS:
+                text = text.replace(split, whole)
+        if signs := {match[0]: (match.lastindex or 1) - 1 for match in _DECODER_SIGN.finditer(text)}:
+            found.append(signs)
+    return found
+
+
+def warn_of_decoder_signs(
+    candidates: Iterable[Iterable[Any]], references: Iterable[Iterable[Any]] = (), column: str = "predictions"
+) -> None:
+    """Warn once where most candidates and no reference hold signs of a decoder; rows of texts or of token lists."""
+    counted = DecoderSigns()
+    for row in candidates:
+        counted.add(row)
+    if counted.n_signed:
+        for row in references:
+            counted.add((), row)
+        counted.warn(column, stacklevel=4)
+
+
 def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
     """Warn where rows, candidates and references, are equal to an earlier row, and would be taken for independent."""
     n_rows, n_shared = len(columns[0]), n_sharing_rows(columns)
@@ -1161,9 +1379,37 @@ def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
 
 
 def warn_of_unread(result: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Warn where a result with these options counts texts that were not read to their end."""
+    """Warn where a result with these options counts texts that were not read to their end, or in unknown words."""
     if result.get("n_truncated"):
         warnings.warn(words_of_unread(options), stacklevel=3)
+    if (words := words_of_unknown(result)) is not None:
+        warnings.warn(words, stacklevel=3)
+
+
+# Share of unknown word pieces, or words, above which a result says more of the encoder than of the texts.
+MOST_UNKNOWN = 0.03
+
+
+def words_of_unknown(result: Mapping[str, Any]) -> str | None:
+    """Say that the encoder does not know more than a few per cent of what the texts consist of; None where it does.
+
+    >>> words_of_unknown({"n_pieces": 100, "n_unknown_pieces": 3}) is None
+    True
+    """
+    remedies = {
+        "pieces": "an encoder of their language, such as encoder='sentence-transformers/paraphrase-multilingual-"
+        "MiniLM-L12-v2'",
+        "words": "vectors of their language, of words in lower case",
+    }
+    for unit, remedy in remedies.items():
+        n_all, n_unknown = result.get(f"n_{unit}", 0), result.get(f"n_unknown_{unit}", 0)
+        if n_unknown > MOST_UNKNOWN * n_all:
+            got = f"{n_unknown:,} of {n_all:,} {'word pieces' if unit == 'pieces' else unit} unknown"
+            return (
+                f"encoder: expected texts whose words the encoder knows, got {got} ({n_unknown / n_all:.0%}): texts "
+                f"that differ in these count as equal. Give {remedy}."
+            )
+    return None
 
 
 def words_of_unread(options: Mapping[str, Any]) -> str:
@@ -1451,6 +1697,15 @@ class CollectionModule:
         return f"\n{arguments}{results}Examples:\n{textwrap.indent(cls.ABOUT.examples.strip(), ' ' * 4)}\n"
 
     @classmethod
+    def compute_signature(cls) -> inspect.Signature:
+        """Return the arguments of `compute`: the columns and the options of a call, by keyword."""
+        kind = inspect.Parameter.KEYWORD_ONLY
+        names = dict.fromkeys([*cls.COLUMNS, *(name for names in cls.READY for name in names.split(", "))])
+        options = {name: option.default for name, option in cls.OPTIONS.items() if not option.at_load}
+        parameters = [inspect.Parameter(name, kind, default=value) for name, value in {**names, **options}.items()]
+        return inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *parameters])
+
+    @classmethod
     def _ready_names(cls) -> set[str]:
         return {name for names in cls.READY for name in names.split(", ")}
 
@@ -1474,6 +1729,8 @@ class CollectionModule:
         # Held by the one call that adds or computes; others wait. The thread that holds it may call again.
         self.lock = threading.RLock()
         super().__init__(*args, **keywords)
+        # evaluate gives every instance a function of its own: `help` and completion show the options of this module.
+        self.compute.__func__.__signature__ = self.compute_signature()  # type: ignore[attr-defined]
         for name, make in self.PARTS.items():
             setattr(self, name, make(self))
 
@@ -1533,6 +1790,8 @@ class CollectionModule:
             self._add_rows(columns)
 
     def _add_rows(self, columns: Mapping[str, Any]) -> None:
+        if self._have_no_rows(columns):
+            return
         checked = self._prepare(columns, self.load_options)
         if self.num_process > 1:
             evaluate_module: Any = super()
@@ -1555,6 +1814,8 @@ class CollectionModule:
             columns = {name: given.pop(name) for name in names if name in given}
             options = self.call_options(given)
             has_rows = any(columns.get(name) is not None for name in names)
+            if has_rows and len(self) and self._have_no_rows(columns):
+                has_rows = False
             if not has_rows and not len(self):
                 raise InputError(names[0], "at least one row", "none", "Add rows before computing.")
             checked = [self._prepare(columns, options)] if has_rows else []
@@ -1575,13 +1836,29 @@ class CollectionModule:
         """Return the result of checked columns, with all warnings of rows; `result` alone has none of these."""
         for name, column in columns.items():
             warn_of_empty_captions(column, name, self.has_token(options))
-        has_no_labels = "clusters" in options and options["clusters"] is None
+        candidates = next((name for name in ("predictions", "data") if name in columns), "")
+        warn_of_decoder_signs(columns.get(candidates, ()), columns.get("references", ()), candidates)
         # What is left out, as references beside objects, is a column of empty rows.
-        if has_no_labels and self.has_effect("clusters", options) and all(map(all, columns.values())):
-            warn_of_shared_captions(list(columns.values()))
+        if all(map(all, columns.values())):
+            options = self._with_images(columns, options)
         result = self.result(**columns, options=options)
         warn_of_unread(result, options)
         return result
+
+    def _with_images(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return options in which rows of one image are a cluster, unless there are labels; warn of what repeats."""
+        references = columns.get("references", ())
+        repeated_texts(references).warn()
+        if "clusters" not in options or not self.has_effect("clusters", options):
+            return options
+        clusters = options["clusters"]
+        if clusters is not None:
+            clusters = as_labels(clusters, "clusters", len(next(iter(columns.values()))))
+        if references:
+            clusters = clusters_of_images(clusters, references, columns.get("predictions"))
+        if clusters is None:
+            warn_of_shared_captions(list(columns.values()))
+        return {**options, "clusters": clusters}
 
     def result(self, *columns: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result of checked columns."""
@@ -1622,6 +1899,8 @@ class CollectionModule:
         options = self.load_options | take_compute_options(given, loaded, self.LOAD_OPTIONS)
         self.check_options(options)
         self._check_effects([name for name in given if given[name] is not None], options)
+        if options.get("clusters") is not None:
+            options["clusters"] = as_labels(options["clusters"], "clusters")
         return options
 
     @classmethod
@@ -1661,6 +1940,12 @@ class CollectionModule:
                     f"{quote_value(given[name])}, which would have no effect",
                     f"Leave {name} out.",
                 )
+
+    def _have_no_rows(self, columns: Mapping[str, Any]) -> bool:
+        """Say whether a batch is empty, as the last one of a loop may be: all columns are there, and none has a row."""
+        own = set(self.own_columns())
+        given = {name: column for name, column in columns.items() if column is not None}
+        return own - self.OPTIONAL_COLUMNS <= set(given) <= own and all(map(is_empty_column, given.values()))
 
     def _prepare(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the module's own columns, or raise if a row is wrong or another column is given."""
@@ -1712,6 +1997,20 @@ class CollectionModule:
         except (TypeError, ValueError, ImportError, OSError):
             return False
         return True
+
+
+def is_empty_column(column: object) -> bool:
+    """Return whether a list, an array or the like has no rows.
+
+    >>> is_empty_column([]), is_empty_column(np.empty((0, 2))), is_empty_column(""), is_empty_column([[]])
+    (True, True, False, False)
+    """
+    if isinstance(column, NOT_ROWS) or not isinstance(column, Iterable):
+        return False
+    if getattr(column, "column_names", getattr(column, "columns", None)) is not None:  # a table is no column
+        return False
+    shape = getattr(column, "shape", None)
+    return bool(shape[0] == 0) if shape else isinstance(column, Sized) and len(column) == 0
 
 
 def is_default(value: object, default: object) -> bool:
@@ -1787,6 +2086,56 @@ def as_plain(value: Any, name: str = "") -> Any:
         value = str(value).removeprefix("torch.")
     is_number = name == "device" and isinstance(value, int) and not isinstance(value, bool)
     return f"cuda:{value}" if is_number and value >= 0 else value
+
+
+# Classes whose values are equal if they say the same: labels of rows are of these, or tuples of them.
+LABEL_CLASSES = (
+    *(str, bytes, int, float, Decimal, Fraction),
+    *(datetime.date, datetime.time, datetime.timedelta, uuid.UUID, enum.Enum, pathlib.PurePath),
+)
+
+
+def as_label(value: Any, where: str) -> Hashable:
+    """Return the label of a row as a plain value: scalars of NumPy, torch, JAX and arrays without dimensions as theirs.
+
+    Two tensors that hold one number are different keys, and so is whatever is compared by its identity: it is refused,
+    as is NaN, which equals nothing.
+
+    >>> as_label(np.array(3), "clusters[0]"), as_label(("coco", np.int64(3)), "clusters[0]")
+    (3, ('coco', 3))
+    """
+    label, expected = value, "a string or a number"
+    if getattr(value, "shape", None) == () or isinstance(value, np.generic):
+        with errors_of_others(where, expected, "Give a label.", type(value).__name__):
+            label = value.item() if hasattr(value, "item") else np.asarray(value).item()
+    if isinstance(label, tuple):
+        return tuple(as_label(item, where) for item in label)
+    if label is None or (isinstance(label, LABEL_CLASSES) and label != label):
+        raise InputError(
+            where,
+            expected,
+            quote_value(label),
+            "Two missing labels say neither that the rows belong together nor that they do not: give every row one.",
+        )
+    if not isinstance(label, LABEL_CLASSES):
+        raise InputTypeError(where, expected, type(value).__name__, "Give a label.")
+    return label
+
+
+def as_labels(labels: Any, name: str, n_rows: int | None = None) -> list[Hashable]:
+    """Return a label for every row as a list of plain values; a column may be a list, an array, a tensor or of Arrow.
+
+    >>> as_labels(np.array([1, 1, 2]), "clusters", 3)
+    [1, 1, 2]
+    """
+    is_column = isinstance(labels, Sequence) or any(hasattr(labels, way) for way in ("to_pylist", "tolist"))
+    if isinstance(labels, str | bytes) or not is_column or getattr(labels, "ndim", 1) != 1:
+        raise InputTypeError(name, "a label for each row", type(labels).__name__, "Give a list.")
+    way = next((way for way in ("to_pylist", "tolist") if hasattr(labels, way)), None)
+    listed = list(labels) if way is None else getattr(labels, way)()
+    if n_rows is not None and len(listed) != n_rows:
+        raise InputError(name, f"as many labels as rows ({n_rows})", len(listed), "Give a label for each row.")
+    return [as_label(label, f"{name}[{i}]") for i, label in enumerate(listed)]
 
 
 # What a warning says of texts that were not read to their end, by the treatment.

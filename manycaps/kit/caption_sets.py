@@ -19,10 +19,10 @@ from .base import (
     Effect,
     Floats,
     InputError,
-    InputTypeError,
     Option,
     Value,
     as_finite,
+    as_labels,
     as_plain,
     by_value,
     check_beside_rows,
@@ -485,27 +485,9 @@ def cluster_numbers(clusters: Iterable[Hashable]) -> np.ndarray:
     return np.array([numbers.setdefault(label, len(numbers)) for label in clusters], dtype=np.intp)
 
 
-def check_clusters(clusters: object, n_rows: int) -> None:
-    """Raise unless there is a distinct label for every row."""
-    if (
-        isinstance(clusters, str | bytes)
-        or not isinstance(clusters, Sequence | np.ndarray)
-        or np.asarray(clusters, dtype=object).ndim != 1  # objects: lists of different lengths make no other array
-    ):
-        raise InputTypeError("clusters", "a label for each row", type(clusters).__name__, "Give a list.")
-    if len(clusters) != n_rows:
-        raise InputError("clusters", f"as many labels as rows ({n_rows})", len(clusters), "Give a label for each row.")
-    for i, label in enumerate(clusters):
-        if not isinstance(label, Hashable):
-            raise InputTypeError(f"clusters[{i}]", "a string or a number", type(label).__name__, "Give a label.")
-        if label is None or label != label:
-            raise InputError(
-                f"clusters[{i}]",
-                "a string or a number",
-                label,
-                "Two missing labels say neither that the rows belong together nor that they do not: give every row "
-                "one.",
-            )
+def check_clusters(clusters: object, n_rows: int) -> list[Hashable]:
+    """Return a label for every row as plain values, or raise unless there is one that others can equal."""
+    return as_labels(clusters, "clusters", n_rows)
 
 
 def _invert_transform(value: float, skewness: float) -> float:

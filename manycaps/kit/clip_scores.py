@@ -42,6 +42,7 @@ from .base import (
     quote_value,
     read_count_table,
     signature,
+    warn_of_decoder_signs,
     warn_of_unread,
 )
 from .caption_sets import CAPTION_COLUMNS, TIE_TOLERANCE, ComparableRows
@@ -544,6 +545,9 @@ TABLE_LAYOUT = '{"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...
 # How to make a table, for the messages too.
 HOW_TO_MAKE_A_TABLE = "Make one with `manycaps count-token-frequency`."
 
+# What such a table says of its tokenizer.
+CLIP_TOKENIZER = "clip"
+
 # Token number with which CLIP's tokenizer fills a text up to 77. The authors count it like any other, so it is in every
 # document and weighs nothing; no word ends in this token, it only stands for an exclamation mark inside one.
 PADDING = 0
@@ -614,6 +618,13 @@ def check_idf(source: object) -> None:
         check_count_table(source, "idf", "True, False, ", HOW_TO_MAKE_A_TABLE)
 
 
+def _check_of_clip(table: Mapping[str, Any]) -> None:
+    """Raise if a table says that its tokens are not CLIP's."""
+    made = table.get("tokenizer", CLIP_TOKENIZER)
+    if made != CLIP_TOKENIZER:
+        raise InputError("idf", "a table of CLIP's tokens", f"one made with {quote_value(made)}", HOW_TO_MAKE_A_TABLE)
+
+
 def load_token_frequency(
     source: str | os.PathLike[str] | Mapping[str, Any], vocabulary: Mapping[str, int]
 ) -> TokenFrequency:
@@ -623,7 +634,7 @@ def load_token_frequency(
     >>> load_token_frequency(table, {"dog</w>": 1929})
     TokenFrequency(counts={1929: 1}, n_documents=2)
     """
-    counts, n_documents = read_count_table(source, "idf", 1, TABLE_LAYOUT, HOW_TO_MAKE_A_TABLE)
+    counts, n_documents = read_count_table(source, "idf", 1, TABLE_LAYOUT, HOW_TO_MAKE_A_TABLE, _check_of_clip)
     for token in counts:
         if token not in vocabulary:
             raise InputError(
@@ -733,6 +744,11 @@ class SetEncoder:
         texts = clip.encode_captions("", captions, options)
         return unit_vectors(texts.distinct)[texts.rows]
 
+    def check_known(self, columns: Mapping[str, Sequence[Sequence[str]]], options: Mapping[str, Any]) -> None:
+        """Raise for a text of which a sentence encoder knows nothing; a CLIP's word pieces are of bytes, all known."""
+        if not uses_clip(options):
+            self._sentences.check_known(columns, options)
+
     def count_unread(self, texts: Sequence[str], options: Mapping[str, Any]) -> dict[str, int]:
         """Return the keys that a result has of captions that the encoder does not read as a whole."""
         if not uses_clip(options):
@@ -807,6 +823,8 @@ def sets_result(
         )
     ]
     columns = (sides[0].column, sides[1].column)
+    texts_of = {side.column: [side.captions] for side in sides if isinstance(side, CaptionSets)}
+    warn_of_decoder_signs(texts_of.get("predictions", ()), texts_of.get("references", ()))
     if all(side.sizes is not None for side in sides):  # before any work
         check_image_sets(module, columns, [list(side.sizes or ()) for side in sides], options)
     clip, counts = module.encoder.clip(options), {}

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse.csgraph
 
 from .base import (
+    NOT_ROWS,
     Floats,
     InputError,
     InputTypeError,
@@ -20,7 +20,9 @@ from .base import (
     as_numbers,
     as_rows,
     as_token_rows,
+    check_choice,
     check_is_number,
+    check_no_table,
     check_whole_number,
     mean_of_defined,
     plain_arguments,
@@ -37,6 +39,7 @@ from .ngram_scores import (
     self_bleu_values,
     self_statistics,
 )
+from .sets_classes import class_labels
 
 # --------------------------------------------------------------------------------------------------------------------
 # How many different captions a set holds in effect, from the eigenvalues of kernels, such as cosines of n-grams.
@@ -266,14 +269,17 @@ def _unique_share(captions: Sequence[Sequence[str]]) -> float:
 # Different answers: how many classes of equivalent texts a set has, after NoveltyBench.
 #
 # Zhang et al. (2025), https://arxiv.org/abs/2504.05228, section 3. distinct_k is the number of classes among k texts,
-# and utility_k = (1 - p) / (1 - p^k) sum over i = 1..k of p^(i - 1) [text i is of a class that has not come before],
-# with the patience p = 0.8 and every text worth 1. Of m texts, with s_c in class c, the mean over all choices of k
-# and all orders is exact: text i is of a new class with probability sum over c of s_c / m C(m - s_c, i - 1) / C(m -
-# 1, i - 1). Classes are connected components: texts that are equivalent to the same text are of one class.
-# `tests/oracles` enumerates.
+# and utility_k = (1 - p) / (1 - p^k) sum over i = 1..k of p^(i - 1) q_i [text i is of a class that has not come
+# before], with the patience p = 0.8 and the quality q_i of text i, which is 1 where none is given. Of m texts, with s_c
+# in class c, the mean over all choices of k and all orders is exact: text i is of a new class with probability sum over
+# c of s_c / m C(m - s_c, i - 1) / C(m - 1, i - 1), and is each text of c with the same one. `sets_classes` makes the
+# classes. `tests/oracles` enumerates.
 
 # Probability of asking for another text, in utility_k.
 PATIENCE = 0.8
+
+# Orders in which texts are read: all of them, whose mean is taken, or the one in which they are given.
+ANSWER_ORDERS = ("any", "given")
 
 # Two distances this near are equal.
 TIE_TOLERANCE = 1e-9
@@ -282,18 +288,38 @@ TIE_TOLERANCE = 1e-9
 Equivalence = Callable[[str, str], object]
 
 
-def answer_values(class_sizes: Sequence[int], k: int) -> tuple[float, float]:
-    """Return distinct_k, 1 to k, and utility_k, above 0 to 1, of a set with classes of these sizes, together k or more.
+def answer_values(
+    labels: npt.ArrayLike, k: int, order: str = "any", quality: Floats | None = None
+) -> tuple[float, float]:
+    """Return distinct_k, 1 to k, and utility_k of a set of k or more texts.
 
-    >>> [round(value, 4) for value in answer_values([2, 1], 2)]
+    `labels` are the classes of its texts, whole numbers from 0, and `quality` float64 numbers of at least 0; shape (m,)
+    both. `order` is one of `ANSWER_ORDERS`.
+
+    >>> [round(value, 4) for value in answer_values([0, 0, 1], 2)]
     [1.6667, 0.8519]
     """
-    m = sum(class_sizes)
-    are_new = [
-        math.fsum(size / m * math.comb(m - size, i) / math.comb(m - 1, i) for size in class_sizes) for i in range(k)
-    ]
-    weights = [PATIENCE**i for i in range(k)]
-    return math.fsum(are_new), math.fsum(map(float.__mul__, weights, are_new)) / math.fsum(weights)
+    classes = np.asarray(labels, np.intp)
+    are_new = _new_worths(classes, np.ones(len(classes)), k, order)
+    worths = are_new if quality is None else _new_worths(classes, quality, k, order)
+    weights = PATIENCE ** np.arange(k, dtype=np.float64)
+    return math.fsum(are_new), math.fsum(weights / math.fsum(weights) * worths)
+
+
+def _new_worths(labels: np.ndarray, worth: Floats, k: int, order: str) -> Floats:
+    """What each of k texts is expected to be worth, 0 where an earlier one is of its class: float64, shape (k,)."""
+    if order == "given":
+        is_new = np.zeros(len(labels), bool)
+        is_new[np.unique(labels, return_index=True)[1]] = True
+        return (is_new * worth)[:k]
+    m, sizes = len(labels), np.bincount(labels)
+    shares = np.bincount(labels, worth / m)
+    # C(m - s, i) / C(m - 1, i), a product: the binomials of 2,000 texts are no floats.
+    has_none_before, expected = np.ones(len(sizes)), []
+    for i in range(k):
+        expected.append(math.fsum(shares * has_none_before))
+        has_none_before *= np.maximum(m - sizes - i, 0) / max(m - 1 - i, 1)
+    return np.array(expected)
 
 
 @plain_arguments
@@ -318,36 +344,71 @@ def distinct_k(equivalent: Sequence[npt.ArrayLike], k: int) -> Floats:
     >>> distinct_k([np.eye(3, dtype=bool), np.ones((3, 3), dtype=bool)], 2).tolist()
     [2.0, 1.0]
     """
-    sizes = _as_class_sizes(equivalent, k)
-    return np.array([answer_values(row, k)[0] for row in sizes])
+    return np.array([answer_values(row, k)[0] for row in _as_class_labels(equivalent, k)])
 
 
 @plain_arguments
-def utility_k(equivalent: Sequence[npt.ArrayLike], k: int) -> Floats:
+def utility_k(
+    equivalent: Sequence[npt.ArrayLike], k: int, quality: Sequence[npt.ArrayLike] | None = None, order: str = "any"
+) -> Floats:
     """Return utility_k of each set: what k of its texts give to a reader whom repetition tires (Zhang et al. 2025).
 
-    (1 - p) / (1 - p^k) sum over i = 1..k of p^(i - 1) [text i says something new] with the patience p = 0.8, mean over
-    all ordered choices of k texts (https://arxiv.org/abs/2504.05228, section 3).
+    (1 - p) / (1 - p^k) sum over i = 1..k of p^(i - 1) q_i [text i says something new] with the patience p = 0.8
+    (https://arxiv.org/abs/2504.05228, section 3). Without `quality` every q_i is 1, which NoveltyBench's utility is
+    not. Its program reads the texts in the order given.
 
     Args:
         equivalent: as `distinct_k`.
         k: as `distinct_k`.
+        quality: n_sets arrays of n numbers of at least 0, the q of each text; NoveltyBench's go from 1 to 10.
+        order: "any" for the mean over all ordered choices of k texts, "given" for the first k as they stand.
 
     Returns:
-        float64 array, shape (n_sets,), above 0 (all the same) to 1 (all different).
+        float64 array, shape (n_sets,). Without quality above 0 (all the same) to 1 (all different); with it 0 to the
+        largest quality.
 
     Raises:
-        TypeError, ValueError: as `distinct_k`.
+        TypeError, ValueError: as `distinct_k`; a quality that is no such array, or an unknown order.
 
     >>> utility_k([np.eye(3, dtype=bool), np.ones((3, 3), dtype=bool)], 2).round(4).tolist()
     [1.0, 0.5556]
+    >>> utility_k([np.eye(3, dtype=bool)], 2, [[9, 4.5, 9]], "given").round(4).tolist()
+    [7.0]
     """
-    sizes = _as_class_sizes(equivalent, k)
-    return np.array([answer_values(row, k)[1] for row in sizes])
+    check_choice("order", order, ANSWER_ORDERS)
+    labels = _as_class_labels(equivalent, k)
+    worths = [None] * len(labels) if quality is None else as_quality(quality, list(map(len, labels)))
+    return np.array([answer_values(row, k, order, worth)[1] for row, worth in zip(labels, worths, strict=True)])
 
 
-def _as_class_sizes(equivalent: Sequence[npt.ArrayLike], k: int) -> list[list[int]]:
-    """Sizes of the classes of each set, whose arrays are checked."""
+def as_quality(quality: Any, sizes: Sequence[int]) -> list[Floats]:
+    """Return the quality of every text of n_rows sets with these sizes as float64 arrays, or raise for the first bad.
+
+    >>> as_quality([[1, 0.5], [2]], [2, 1])
+    [array([1. , 0.5]), array([2.])]
+    """
+    expected, advice = "numbers of at least 0, one for each text", "Give a list of numbers for each row of texts."
+    check_no_table(quality, "quality", f"n_rows lists of {expected}")
+    if isinstance(quality, NOT_ROWS):
+        raise InputTypeError("quality", f"n_rows lists of {expected}", quote_value(quality), advice)
+    rows = as_list(quality, "quality", f"n_rows lists of {expected}")
+    if len(rows) != len(sizes):
+        raise InputError("quality", f"as many rows as there are rows of texts ({len(sizes)})", len(rows), advice)
+    arrays = []
+    for i, (row, size) in enumerate(zip(rows, sizes, strict=True)):
+        array = as_numbers(row, f"quality[{i}]", expected, advice, "iuf", np.float64)
+        if array.shape != (size,):
+            raise InputError(f"quality[{i}]", f"{size} numbers, one for each text", f"shape {array.shape}", advice)
+        bad = np.flatnonzero(~((array >= 0) & np.isfinite(array)))
+        if len(bad):
+            got = quote_value(float(array[bad[0]]))
+            raise InputError(f"quality[{i}][{bad[0]}]", "a finite number of at least 0", got, "Rescale all of them.")
+        arrays.append(array)
+    return arrays
+
+
+def _as_class_labels(equivalent: Sequence[npt.ArrayLike], k: int) -> list[np.ndarray]:
+    """Classes of the texts of each set, whose arrays are checked."""
     check_whole_number("k", k, 1)
     advice = "Compare distances: distances <= 0.2."
     rows = as_list(equivalent, "equivalent", "an array of bools for each set of texts")
@@ -362,17 +423,7 @@ def _as_class_sizes(equivalent: Sequence[npt.ArrayLike], k: int) -> list[list[in
                 f"shape {array.shape}",
                 "Give one array for each set of texts.",
             )
-    return [class_sizes(array) for array in arrays]
-
-
-def class_sizes(are_equivalent: np.ndarray) -> list[int]:
-    """Return the sizes of the connected components of a symmetric boolean array, shape (n, n).
-
-    >>> class_sizes(np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool))
-    [2, 1]
-    """
-    _, labels = scipy.sparse.csgraph.connected_components(are_equivalent, directed=False)
-    return np.bincount(labels).tolist()
+    return [class_labels(array, "connected") for array in arrays]
 
 
 def near_texts(texts: Sequence[str], vectors: Mapping[str, Floats], threshold: float) -> np.ndarray:

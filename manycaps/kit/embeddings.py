@@ -3,7 +3,6 @@
 import collections
 import contextlib
 import functools
-import gzip
 import importlib.util
 import logging
 import math
@@ -15,7 +14,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -44,6 +43,7 @@ from .base import (
     local_path,
     no_such_path,
     one_of,
+    open_text_bytes,
     path_state,
     quote_path,
     quote_value,
@@ -174,6 +174,8 @@ class SharedModel(Generic[Model]):
     def __init__(self, model: Model, n_bytes: int) -> None:
         self.model = model
         self.remembered = RememberedFeatures(n_bytes)
+        # What it knows of texts.
+        self.known = RememberedFeatures(n_bytes // 4)
         # Held while the model computes: tokenizers are not made for several threads.
         self.lock = threading.Lock()
 
@@ -560,6 +562,9 @@ PREFIX = "vectors:"
 # a few words of GloVe's largest file have blanks in them.
 BLOCK_BYTES, LONGEST_LINE, MOST_ODD = 1 << 24, 1 << 20, 0.01
 
+# Digits of a number of words.
+LONGEST_NUMBER = 18
+
 
 def is_word_vectors(encoder: object) -> bool:
     """Return whether the option `encoder` names a file of word vectors.
@@ -568,6 +573,25 @@ def is_word_vectors(encoder: object) -> bool:
     (True, False)
     """
     return isinstance(encoder, str) and encoder.startswith(PREFIX)
+
+
+# What an encoder of texts must know something of.
+LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+
+
+class KnownPieces(NamedTuple):
+    """What an encoder knows of a text: of its word pieces, or of its words where these have vectors."""
+
+    n_pieces: int
+    # Pieces that stand for anything that the encoder has not seen, or words without a vector.
+    n_unknown: int
+    # Whether it knows a piece with a letter or a digit.
+    has_known: bool
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the text has pieces, and the encoder knows nothing that it says."""
+        return self.n_unknown > 0 and not self.has_known
 
 
 class WordVectors:
@@ -603,10 +627,14 @@ class WordVectors:
         block = int(np.searchsorted(self._starts, place, side="right")) - 1
         return self._blocks[block][place - self._starts[block]].astype(np.float64)
 
-    def n_unknown(self, captions: Iterable[str]) -> int:
-        """Count the words of captions that have no vector."""
-        counts = collections.Counter(captions)
-        return sum(n * sum(token not in self._places for token in ptb_tokens(caption)) for caption, n in counts.items())
+    def known(self, captions: Iterable[str]) -> dict[str, "KnownPieces"]:
+        """Count the words of every caption, and those that have no vector."""
+        counts = {}
+        for caption in captions:
+            tokens = ptb_tokens(caption)
+            n_unknown = sum(token not in self._places for token in tokens)
+            counts[caption] = KnownPieces(len(tokens), n_unknown, n_unknown < len(tokens))
+        return counts
 
 
 def word_vectors_path(encoder: str) -> pathlib.Path:
@@ -624,30 +652,32 @@ def read_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     Memory: 4 bytes per number, and about 150 per word. Lines whose word has a blank are skipped: no token has one.
 
     Raises:
-        ValueError: a line has another number of columns than the first, for more than 1% of them; a value is no
-            finite number.
+        ValueError: a line has fewer columns than the first, or more than 1% have more; a value is no finite number; the
+            first line of fastText says another number of dimensions, or more words; or a `.gz` file is damaged or cut.
         OSError: the file cannot be read.
     """
     import pyarrow as pa
     from pyarrow import csv
 
     shown = quote_path(os.fspath(path))
-    n_skipped, names = _layout(path, shown)
+    layout = _layout(path, shown)
+    names = layout.columns
     n_columns = len(names) - names.count("end")
     n_odd: collections.Counter[str] = collections.Counter()
 
-    def skip(_: Any) -> str:
+    def skip(row: Any) -> str:
         n_odd["lines"] += 1
+        n_odd["short"] += row.actual_columns < n_columns
         return "skip"
 
     types = {name: pa.float32() for name in names} | {"word": pa.binary()}
     words: list[str] = []
     blocks: list[np.ndarray] = []
     try:
-        with pa.input_stream(os.fspath(path), compression="detect", buffer_size=BLOCK_BYTES) as stream:
+        with open_text_bytes(path, "encoder") as file, pa.PythonFile(file, mode="r") as stream:
             batches = csv.open_csv(
                 stream,
-                csv.ReadOptions(block_size=BLOCK_BYTES, column_names=names, skip_rows=n_skipped),
+                csv.ReadOptions(block_size=BLOCK_BYTES, column_names=names, skip_rows=int(layout.has_header)),
                 csv.ParseOptions(delimiter=" ", quote_char=False, escape_char=False, invalid_row_handler=skip),
                 csv.ConvertOptions(column_types=types | {"end": pa.string()}, null_values=[]),
             )
@@ -655,33 +685,49 @@ def read_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
                 words += [word.decode("utf-8", "replace") for word in batch.column(0).to_pylist()]
                 numbers = [batch.column(name).to_numpy() for name in names if name not in ("word", "end")]
                 blocks.append(np.ascontiguousarray(np.stack(numbers, axis=1)))
-    except (pa.ArrowInvalid, EOFError) as error:
+    except pa.ArrowInvalid as error:
         raise InputError(
             "encoder",
             f"a word and its numbers in every line of {shown}",
             f"an error ({reason_of(error)})",
             "Give a text file of GloVe or fastText.",
         ) from error
-    if n_odd["lines"] > MOST_ODD * (len(words) + n_odd["lines"]):
+    n_lines = len(words) + n_odd["lines"]
+    if n_odd["lines"] > MOST_ODD * n_lines or n_odd["short"]:
         raise InputError(
             "encoder",
             f"{n_columns} columns in every line of {shown} as in the first",
-            f"another number in {n_odd['lines']:,} of {len(words) + n_odd['lines']:,}",
+            f"another number in {n_odd['lines']:,} of {n_lines:,}",
             "Download the file again.",
+        )
+    if n_lines < layout.n_words:
+        raise InputError(
+            "encoder",
+            f"{layout.n_words:,} words in {shown}, as its first line says",
+            f"{n_lines:,}",
+            "The file is cut: download it again.",
         )
     if not all(np.isfinite(block).all() for block in blocks):
         raise InputError("encoder", f"finite numbers in {shown}", "NaN or infinity", "Download the file again.")
     return WordVectors(words, blocks)
 
 
-def _layout(path: str | os.PathLike[str], shown: str) -> tuple[int, list[str]]:
-    """Lines before the first word, and the names of the columns; fastText ends its lines with a blank."""
-    try:
-        with gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb") as file:
-            lines = [file.readline(LONGEST_LINE).rstrip(b"\r\n") for _ in range(2)]
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise InputError("encoder", "a gzip file", f"{shown} ({reason_of(error)})", "Download it again.") from error
-    has_header = len(lines[0].split()) == 2 and all(part.isdigit() for part in lines[0].split())
+class _Layout(NamedTuple):
+    """How a file of word vectors is written."""
+
+    # Whether a line comes before the first word; the number of words that it gives, 0 where there is none.
+    has_header: bool
+    n_words: int
+    # Names of the columns; fastText ends its lines with a blank.
+    columns: list[str]
+
+
+def _layout(path: str | os.PathLike[str], shown: str) -> _Layout:
+    """Read the layout from the first two lines, and raise where the first says another one than the second."""
+    with open_text_bytes(path, "encoder") as file:
+        lines = [file.readline(LONGEST_LINE).rstrip(b"\r\n") for _ in range(2)]
+    parts = lines[0].split()
+    has_header = len(parts) == 2 and all(part.isdigit() and len(part) < LONGEST_NUMBER for part in parts)
     columns = lines[has_header].split(b" ")
     n_numbers = len(columns) - 1 - (columns[-1] == b"")
     if n_numbers < 1:
@@ -691,7 +737,16 @@ def _layout(path: str | os.PathLike[str], shown: str) -> tuple[int, list[str]]:
             quote_value(lines[has_header]),
             "Give a text file of GloVe or fastText.",
         )
-    return int(has_header), ["word", *map(str, range(n_numbers)), *(["end"] if columns[-1] == b"" else [])]
+    n_words, n_dimensions = map(int, parts) if has_header else (0, n_numbers)
+    if n_dimensions != n_numbers:
+        raise InputError(
+            "encoder",
+            f"{n_dimensions:,} numbers for each word of {shown}, as its first line says",
+            f"{n_numbers:,}",
+            "Download the file again.",
+        )
+    names = ["word", *map(str, range(n_numbers)), *(["end"] if columns[-1] == b"" else [])]
+    return _Layout(has_header, n_words, names)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -816,8 +871,18 @@ OF_CAPTIONS = (
     *ENCODER_DEFAULTS,
 )
 
-# What a result has of texts that are longer than the encoder reads.
+# What to do where an encoder knows nothing of a text.
+OTHER_ENCODER = (
+    "Give an encoder of the text's language, such as "
+    "encoder='sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2', or leave the text out."
+)
+OTHER_VECTORS = "Give vectors of the text's language, of words in lower case, or leave the text out."
+
+# What a result has of texts that are longer than the encoder reads, and of pieces and words that it does not know.
 LONG_TEXT_VALUES = value_table("""
+    n_pieces, n_unknown_pieces | | | word pieces of all texts, and those that the model does not know, where it has a
+        sign for these
+    n_words, n_unknown_words | | | of word vectors: words of all texts, and those without a vector
     n_truncated, n_windowed | | | texts with words that were not read, where the model says how much it reads; with
         `long_texts="window"` those read in several windows
 """)
@@ -863,6 +928,7 @@ class SentenceEncoder:
         """Drop the vectors of the model, also for the other encoders that share it."""
         if self._last is not None:
             self._last[1].remembered.clear()
+            self._last[1].known.clear()
 
     def embed(
         self, captions: Sequence[str], options: Mapping[str, Any], progress: Callable[..., Iterable[Any]]
@@ -901,13 +967,71 @@ class SentenceEncoder:
 
         n_truncated: texts with words that are not read; with windows, texts with too long a sentence, and n_windowed:
         texts that are read in several windows. Empty for a function, and for a model that does not say how much it
-        reads. n_unknown_words, of word vectors: words that have none, as often as they occur.
+        reads. n_unknown_pieces of n_pieces: word pieces that the model does not know, where it has a sign for these;
+        of word vectors n_unknown_words of n_words, as often as they occur.
         """
         if not isinstance(options["encoder"], str | os.PathLike):
             return {}
+        n_times = collections.Counter(texts)
+        counts, unit = {}, "words" if is_word_vectors(options["encoder"]) else "pieces"
+        if (known := self.known(n_times, options)) is not None:
+            for name, number in ((f"n_{unit}", "n_pieces"), (f"n_unknown_{unit}", "n_unknown")):
+                counts[name] = sum(n * getattr(known[text], number) for text, n in n_times.items())
+        return counts if unit == "words" else self._count_long(n_times, options) | counts
+
+    def known(self, texts: Iterable[str], options: Mapping[str, Any]) -> dict[str, KnownPieces] | None:
+        """Return what the encoder knows of distinct texts; None for a function, or a model with no unknown pieces."""
+        if not isinstance(options["encoder"], str | os.PathLike):
+            return None
+        shared, distinct = self._load(options), list(dict.fromkeys(texts))
         if is_word_vectors(options["encoder"]):
-            return {"n_unknown_words": self._load(options).model.n_unknown(texts)}
-        shared, n_times = self._load(options), collections.Counter(texts)
+            vectors: WordVectors = shared.model
+            return vectors.known(distinct)
+        known = {text: counts for text in distinct if (counts := shared.known.get(text)) is not None}
+        new = [text for text in distinct if text not in known]
+        with shared.lock:
+            counted = known_pieces(shared.model, new)
+        if counted is None:
+            return None
+        for text, counts in counted.items():
+            shared.known.put(text, counts, len(text))
+        return known | counted
+
+    def check_known(
+        self,
+        columns: Mapping[str, Sequence[Sequence[str]]],
+        options: Mapping[str, Any],
+        place: Callable[[str, int, int], str] = "{}[{}][{}]".format,
+    ) -> None:
+        """Raise for the first text, of columns of rows of texts, of which the encoder knows nothing.
+
+        All such texts have one vector, so that wrong captions in another script are equal to right ones. Texts without
+        a letter or digit are warned of as empty ones. `place` names a text by its column, row and item.
+        """
+        texts = (text for rows in columns.values() for row in rows for text in row)
+        known = self.known((text for text in texts if LETTER_OR_DIGIT.search(text)), options)
+        unknown = {text for text, counts in (known or {}).items() if counts.is_unknown}
+        if not unknown:
+            return
+        places = [
+            (place(column, i, j), text)
+            for column, rows in columns.items()
+            for i, row in enumerate(rows)
+            for j, text in enumerate(row)
+            if text in unknown
+        ]
+        where, text = places[0]
+        unit = "words" if is_word_vectors(options["encoder"]) else "word pieces"
+        raise InputError(
+            where,
+            f"a text of which the encoder knows some {unit}",
+            f"{quote_value(text)}, of which it knows none ({len(places)} such texts in all)",
+            OTHER_VECTORS if unit == "words" else OTHER_ENCODER,
+        )
+
+    def _count_long(self, n_times: Mapping[str, int], options: Mapping[str, Any]) -> dict[str, int]:
+        """Count the texts that the model does not read as a whole."""
+        shared = self._load(options)
         with shared.lock:
             long = unread_texts(shared.model, list(n_times))
         if long is None:
@@ -1002,6 +1126,27 @@ def unread_texts(model: Any, texts: Sequence[str]) -> set[str] | None:
         pieces = model.tokenizer([prompt + text for text in part], truncation=False, padding=False, verbose=False)
         unread |= {text for text, ids in zip(part, pieces["input_ids"], strict=True) if len(ids) > most}
     return unread
+
+
+def known_pieces(model: Any, texts: Sequence[str]) -> dict[str, KnownPieces] | None:
+    """Count the word pieces of texts, and those that a model does not know; None if its tokenizer has no such pieces.
+
+    Marks of the beginning of a word and punctuation say nothing of a text.
+    """
+    tokenizer = model.tokenizer
+    unknown = getattr(tokenizer, "unk_token_id", None)
+    if unknown is None or not hasattr(tokenizer, "num_special_tokens_to_add"):  # none of transformers
+        return None
+    counted: dict[str, KnownPieces] = {}
+    says_something: dict[int, bool] = {unknown: False}
+    given = {"add_special_tokens": False, "truncation": False, "padding": False, "verbose": False}
+    for start in range(0, len(texts), COUNTED_AT_ONCE):
+        part = texts[start : start + COUNTED_AT_ONCE]
+        for text, ids in zip(part, tokenizer(list(part), **given)["input_ids"], strict=True):
+            for new in set(ids) - says_something.keys():
+                says_something[new] = any(map(str.isalnum, tokenizer.convert_ids_to_tokens(new)))
+            counted[text] = KnownPieces(len(ids), ids.count(unknown), any(says_something[piece] for piece in ids))
+    return counted
 
 
 def _encode(model: Any, captions: Sequence[str], batch_size: int, progress: Callable[..., Iterable[Any]]) -> np.ndarray:

@@ -32,7 +32,16 @@ from .base import (
     read_count_table,
     row_means,
 )
-from .tokenization import KEY_BITS, RowTexts, ngram_tokens, run_begins, runs_of_keys, same_tokens
+from .tokenization import (
+    KEY_BITS,
+    RowTexts,
+    Tokenizer,
+    check_same_tokenizer,
+    ngram_tokens,
+    run_begins,
+    runs_of_keys,
+    same_tokens,
+)
 
 # --------------------------------------------------------------------------------------------------------------------
 # The index: n-grams of the texts of many rows, counted once for all scores.
@@ -439,8 +448,12 @@ DOCUMENT_FREQUENCY: dict[str, Option] = {
 }
 
 
-def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) -> DocumentFrequency:
+def load_document_frequency(
+    source: str | os.PathLike[str] | Mapping[str, Any], tokenizer: Tokenizer | None = None
+) -> DocumentFrequency:
     """Read and check a table: the path of a JSON file, or a mapping, of the layout `TABLE_LAYOUT`.
+
+    Its tokenizer, where it says which, is the one given.
 
     Every count is a whole number from 1 to n_documents, which is at least 2 (a single document gives no inverse
     document frequency) and at most 2**53.
@@ -449,7 +462,9 @@ def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) 
     DocumentFrequency(counts={'a dog': 1}, n_documents=2)
     """
     layout = f"{TABLE_LAYOUT} with 2 to 2**53 documents"
-    return DocumentFrequency(*read_count_table(source, "document_frequency", 2, layout, HOW_TO_MAKE_A_TABLE))
+    where, advice = "document_frequency", HOW_TO_MAKE_A_TABLE
+    check = functools.partial(check_same_tokenizer, where=where, tokenizer=tokenizer)
+    return DocumentFrequency(*read_count_table(source, where, 2, layout, advice, check))
 
 
 class FrequencyTable:
@@ -464,20 +479,24 @@ class FrequencyTable:
     def __getstate__(self) -> dict[str, Any]:
         return {}
 
-    def load(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> DocumentFrequency:
-        """Return the table that was loaded last, or load it where the source is another one or has changed since."""
+    def load(self, source: str | os.PathLike[str] | Mapping[str, Any], tokenizer: Tokenizer) -> DocumentFrequency:
+        """Return the table that was loaded last, or load it where the source is another one or has changed since.
+
+        Raises ValueError where it says that it was made with another tokenizer than this one.
+        """
         if isinstance(source, Mapping):  # whose counts are read where they stand
             state: tuple[Hashable, ...] = id(source), source.get("n_documents"), id(source.get("document_frequency"))
         else:
             state = path_state(source)
+        state = (*state, tokenizer)
         if self._last is None or self._last[0] != state:
-            self._last = state, source, load_document_frequency(source)
+            self._last = state, source, load_document_frequency(source, tokenizer)
         return self._last[2]
 
     def count(self, references: Sequence[Sequence[str]], options: Mapping[str, Any]) -> DocumentFrequency:
         """Return the frequencies that the options ask for, by default from n_rows lists of references."""
         if options["document_frequency"] is not None:
-            return self.load(options["document_frequency"])
+            return self.load(options["document_frequency"], options["tokenizer"])
         return count_documents(ngram_tokens(references, options["tokenizer"]))
 
 

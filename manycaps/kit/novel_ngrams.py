@@ -6,7 +6,6 @@ does not grow with the number of training captions, which are read once, in chun
 same hash with a probability of 0.3%. `tests/oracles` has a loop over sets of tuples.
 """
 
-import gzip
 import hashlib
 import itertools
 import math
@@ -33,10 +32,13 @@ from .base import (
     exact_mean,
     is_regular_file,
     no_such_path,
+    open_text_bytes,
     plain_arguments,
     quote_path,
     quote_value,
+    warn_of_decoder_signs,
 )
+from .row_images import Text, image_numbers, labels_of_images
 from .tokenization import Tokenizer, tokenize_rows
 
 Hashes = npt.NDArray[np.uint64]
@@ -126,18 +128,22 @@ def novelty(texts: TokenRows, training: TokenRows, *, leave_out_row: bool = Fals
 
     Raises:
         TypeError: a text is not a list of tokens.
-        ValueError: a row without a text, or other numbers of rows with `leave_out_row`.
+        ValueError: a row without a text, training captions without a token, or other numbers of rows or a single
+            image with `leave_out_row`.
 
     >>> list(novelty([[["a", "red", "dog"]]], [[["a", "dog"], ["the", "red", "dog"]]]).values())
     [1.0, 0.0, 0.5, 1.0, nan, 2.0]
     """
     both = as_token_rows(texts, "texts"), as_token_rows(training, "training")
     check_flag("leave_out_row", leave_out_row)
+    warn_of_decoder_signs(*both, "texts")
     if leave_out_row and len(both[0]) != len(both[1]):
         expected = f"{len(both[0])} rows, as many as texts"
         raise InputError("training", expected, len(both[1]), "Row i of both is one image.")
     flat = [list(itertools.chain(*side)) for side in both]
-    rows = [np.repeat(np.arange(len(side)), [len(row) for row in side]) for side in both]
+    check_some_training(any(flat[1]), f"none in {len(flat[1]):,} captions")
+    numbers = [rows_of_images(both[1])] * 2 if leave_out_row else [np.arange(len(side)) for side in both]
+    rows = [np.repeat(own, [len(row) for row in side]) for own, side in zip(numbers, both, strict=True)]
     counts = caption_novelty(flat[0], rows[0], [(flat[1], rows[1] if leave_out_row else NO_ROW)])
     return novelty_values(counts, np.ones(len(flat[0]), dtype=bool))
 
@@ -272,20 +278,49 @@ def check_training(training: Any) -> None:
         raise InputError("training", "at least one caption", "none", "Leave it out for the other references.")
 
 
+def check_some_training(has_token: object, got: str) -> None:
+    """Raise unless there is a training caption with a token."""
+    if not has_token:
+        raise InputError(
+            "training",
+            "captions with at least one token, beside which something can be novel",
+            got,
+            "Give the captions of the training images; 'references' needs rows of two images.",
+        )
+
+
+def rows_of_images(references: Sequence[Sequence[Text]]) -> Ints:
+    """Return the number of every row's image, whose references are no training captions for it; warn of shared ones.
+
+    Raises ValueError where all rows are of one image.
+    """
+    images = image_numbers(references)
+    labels_of_images(images, None, "Their references are no training captions for each other.")
+    images = np.arange(len(references)) if images is None else images
+    check_some_training(images.max() > 0, "references of one image alone")
+    return images
+
+
 class TrainingCaptions:
     """Training captions as tokens, in chunks, with the rows that they belong to."""
 
     def __init__(self, source: Any, tokenizer: Tokenizer) -> None:
         """Take captions, lists of captions, or the path of a text file with one per line."""
         self._source, self._tokenizer = source, tokenizer
-        # Number of captions that were read.
-        self.n_captions = 0
+        # Number of captions that were read, and whether one of them has a token.
+        self.n_captions, self.has_token = 0, False
 
     def __iter__(self) -> Iterator[tuple[Sequence[TokenList], int]]:
         captions = self._captions()
         while chunk := list(itertools.islice(captions, CHUNK_CAPTIONS)):
             self.n_captions += len(chunk)
-            yield tokenize_rows([chunk], self._tokenizer)[0], NO_ROW
+            tokens = tokenize_rows([chunk], self._tokenizer)[0]
+            self.has_token = self.has_token or any(tokens)
+            yield tokens, NO_ROW
+
+    def check_not_empty(self) -> None:
+        """Raise if nothing was read, beside which all is novel."""
+        check_some_training(self.has_token, f"none in {self.n_captions:,} captions")
 
     def _captions(self) -> Iterator[str]:
         if isinstance(self._source, str | os.PathLike):
@@ -305,7 +340,7 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
     """Lines of a text file, also compressed by gzip, without blank ones."""
     if not is_regular_file(path):
         raise InputOSError("training", "a text file with one caption per line", *no_such_path(os.fspath(path)))
-    with gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb") as file:
+    with open_text_bytes(path, "training") as file:
         for number, line in enumerate(file, start=1):
             try:
                 text = line.decode("utf-8").strip()

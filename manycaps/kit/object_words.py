@@ -13,6 +13,7 @@ import functools
 import itertools
 import math
 import re
+import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from .base import (
     check_no_table,
     check_row_counts,
     quote_value,
+    warn_of_decoder_signs,
 )
 from .caption_sets import ClusteredMean, mean_interval, mean_of_rows, one_sided_p_value, wilson_interval
 
@@ -206,6 +208,21 @@ class Vocabulary(NamedTuple):
         present = {mention.word for mention in named}
         return [mention for mention in named if self.left_out.get(mention.word) not in present]
 
+    def object_named(self, name: str) -> str | None:
+        """Return the object that a label names: by the name, one of its words, or either as captions are read.
+
+        >>> own = own_vocabulary({"TV": ["television"], "bus": []})
+        >>> [own.object_named(name) for name in ("TV", "tv", "Televisions", "bus", "bus stop")]
+        ['TV', 'TV', 'TV', 'bus', None]
+        """
+        if name in self.objects.values():
+            return name
+        for word in (name, name.lower()):
+            if word in self.objects:
+                return self.objects[word]
+        read = self._read(self.words(name))
+        return self.objects.get(read[0][1]) if len(read) == 1 else None
+
     def _read(self, words: Sequence[str]) -> list[tuple[int, str]]:
         """Words with their positions, from left to right; phrases are one word, the longest first."""
         read, position = [], 0
@@ -334,6 +351,8 @@ class RowObjects(NamedTuple):
     hallucinated: list[list[Mention]]
     # Sums of the `N_COUNTS`: of candidates, and of references, each by the ground truth without it.
     counts: tuple[tuple[int, ...], tuple[int, ...]]
+    # Whether the labels hold all that the references name; None without labels, or without a name.
+    is_held: bool | None
     # Share of the candidates that hallucinate; the same by the ground truths without a reference, mean over these; and
     # the share of the references that do. The last two are NaN without people to compare with.
     shares: tuple[float, float, float]
@@ -371,6 +390,7 @@ def row_objects(
         for caption, names in zip(named, named_sets, strict=True)
     ]
     truths = itertools.repeat(truth)
+    is_held = known.issuperset(n_naming) if objects is not None and n_naming else None
     return RowObjects(
         named,
         hallucinated,
@@ -378,6 +398,7 @@ def row_objects(
             _sums(list(map(_counts, named_lists, named_sets, truths))),
             _sums(list(map(_counts, lists, sets, without_one))),
         ),
+        is_held,
         (
             _share([bool(caption) for caption in hallucinated]),
             _share([not names <= others for names in named_sets for others in without_one]),
@@ -417,16 +438,19 @@ class ObjectSums(NamedTuple):
     # int64, shape (2, 4): sums of `RowObjects.counts`; and float64, shape (n_rows, 3): `RowObjects.shares`.
     counts: Ints
     shares: Floats
+    # int64, shape (2,): rows with labels whose references name something, and those whose labels hold all of it.
+    held: Ints = np.zeros(2, dtype=np.int64)
 
 
 def object_sums(rows: Iterable[RowObjects]) -> ObjectSums:
     """Add rows up; nothing else of a row is kept."""
     counts: tuple[tuple[int, ...], tuple[int, ...]] = ((0,) * N_COUNTS, (0,) * N_COUNTS)
-    shares = []
+    shares, held = [], np.zeros(2, dtype=np.int64)
     for row in rows:
         counts = _sums((counts[0], row.counts[0])), _sums((counts[1], row.counts[1]))
         shares.append(row.shares)
-    return ObjectSums(np.array(counts), np.array(shares))
+        held += (row.is_held is not None, row.is_held is True)
+    return ObjectSums(np.array(counts), np.array(shares), held)
 
 
 def compare_rows(
@@ -450,9 +474,18 @@ def object_values(
 
     Returns:
         Shares, 0 to 1; the gap, -1 to 1, 0 for people, and its two-sided p-value, Student's without skewness, which is
-        NaN, as is the interval of the gap, below `LEAST_COMPARED` rows or clusters.
+        NaN, as is the interval of the gap, below `LEAST_COMPARED` rows or clusters, and where the labels already hold
+        all that references name, as the published files have them: people's value is then 0 by construction.
     """
-    counts, shares = sums
+    counts, shares, held = sums
+    is_held = bool(held[0]) and held[0] == held[1]
+    if is_held:
+        warnings.warn(
+            f"objects: they hold all objects that the references name, in each of {held[0]:,} rows, as the published "
+            "files of CHAIR do. People's value is 0 by construction, and the gap is not tested: give the objects of "
+            "labels alone, or leave them out.",
+            stacklevel=2,
+        )
     known = ~np.isnan(shares[:, 2])
     labels = None if clusters is None else [label for label, is_known in zip(clusters, known, strict=True) if is_known]
     compared = shares[known]
@@ -469,7 +502,7 @@ def object_values(
         "chair_p_value": math.nan,
     }
     mean_gap = mean_of_rows(gaps.tolist(), labels) if len(gaps) else ClusteredMean(math.nan, math.nan, 0.0, 0)
-    is_tested = mean_gap.n_clusters >= LEAST_COMPARED
+    is_tested = mean_gap.n_clusters >= LEAST_COMPARED and not is_held
     if is_tested:
         result["chair_p_value"] = gap_p_value(mean_gap)
     if confidence_level is not None:
@@ -524,7 +557,7 @@ def as_objects(objects: Any, n_rows: int, vocabulary: Vocabulary) -> list[frozen
 
 
 def _object_name(name: Any, where: str, vocabulary: Vocabulary) -> str:
-    known = vocabulary.objects.get(name) if isinstance(name, str) else None
+    known = vocabulary.object_named(name) if isinstance(name, str) else None
     if known is None:
         names = set(vocabulary.objects.values())
         nearest = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else []
@@ -567,5 +600,6 @@ def chair(
         raise InputError("references", "human captions, or objects", "neither", "Give one of them.")
     people = [[] for _ in rows] if references is None else as_caption_rows(references, "references")
     check_row_counts(len(rows), len(people))
+    warn_of_decoder_signs(rows, people, "candidates")
     labels = None if objects is None else as_objects(objects, len(rows), known)
     return object_values(object_sums(compare_rows(rows, people, labels, known)))

@@ -1,6 +1,7 @@
 """Human parity by tails: shares of captions unlike people's, power, rows needed, and their words."""
 
 import bisect
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -328,16 +329,26 @@ class CorpusTails:
     distances: Distances
     clusters: Sequence[Hashable] | None
     seed: int
+    # Shares of sentences, and their p-values, that are tested in place of texts unlike people's; empty for none.
+    faults: Mapping[str, tuple[TailShare, float]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there are enough rows, or clusters, and people's distances for tests."""
+        n_independent = self.n_clusters * independent_distances(self.sizes)
+        return self.n_clusters >= LEAST_ROWS_OF_TAILS and n_independent >= LEAST_DISTANCES_OF_TAILS
 
     @property
     def tested(self) -> list[TailShare]:
         """The shares whose tests count; empty where tails are not tested."""
-        return [self.shares[name] for name in self._tested]
+        if not self._tested:
+            return []
+        left = [name for name in self._tested if not self.faults or name != "unlike_people_share"]
+        return [*(share for share, _ in self.faults.values()), *(self.shares[name] for name in left)]
 
     @property
     def _tested(self) -> list[str]:
-        n_independent = self.n_clusters * independent_distances(self.sizes)
-        if self.n_clusters < LEAST_ROWS_OF_TAILS or n_independent < LEAST_DISTANCES_OF_TAILS:
+        if not self.is_tested:
             return []
         return [name for name in TESTED if self.shares[name].candidates.n_clusters > 1]
 
@@ -356,8 +367,11 @@ class CorpusTails:
     @property
     def p_value(self) -> float:
         """Smallest p-value of the tails times their number, at most 1 (Bonferroni); NaN where they are not tested."""
-        p_values = [p_value for p_value in self.p_values.values() if not math.isnan(p_value)]
-        return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
+        p_values = dict(self.p_values)
+        if self.faults:
+            p_values["unlike_people_share"] = math.nan
+        known = [p for p in (*p_values.values(), *(p for _, p in self.faults.values())) if not math.isnan(p)]
+        return min(1.0, len(known) * min(known)) if known else math.nan
 
 
 class SplitRows(NamedTuple):
@@ -428,13 +442,7 @@ class SplitTails:
             # What is not defined, as no row of a draw has pairs, counts.
             reaches[left] = ~(shares < observed[left] - TIE_TOLERANCE)
             reached = np.concatenate([reached, reaches], axis=1)
-        counts = reached.cumsum(axis=1)
-        return [
-            N_REACHED / (1 + int(np.searchsorted(count, N_REACHED)))
-            if count[-1] >= N_REACHED
-            else (1 + int(count[-1])) / (1 + n_draws)
-            for count in counts
-        ]
+        return [p_value_of_draws(of_tail, n_draws) for of_tail in reached]
 
     def shares(self, tails: Sequence[Tail], keys: np.ndarray | None) -> np.ndarray:
         """Return the shares of the candidates in tails: float64, shape (n_tails, n_draws).
@@ -458,6 +466,18 @@ class SplitTails:
         m, n_texts, first = rows.n_candidates, rows.distances.shape[1], 1 + self._most
         chosen = [*range(1, 1 + m), *range(first, first + n_texts - m)]
         return SplitDistances(rows.distances, m, np.argsort(keys[:, rows.clusters][:, :, chosen]))
+
+
+def p_value_of_draws(reached: np.ndarray, n_draws: int) -> float:
+    """Return the p-value of draws that may have ended early; `reached`, (n,), says which reach the observed value.
+
+    >>> p_value_of_draws(np.array([False, True, False]), 3), p_value_of_draws(np.ones(25, dtype=bool), 1_999)
+    (0.5, 1.0)
+    """
+    counts = reached.cumsum()
+    if counts[-1] >= N_REACHED:
+        return N_REACHED / (1 + int(np.searchsorted(counts, N_REACHED)))
+    return (1 + int(counts[-1])) / (1 + n_draws)
 
 
 class SplitDistances(TailDistances):
@@ -689,14 +709,19 @@ LEVEL = 0.05
 POWER = 0.8
 CONFIDENCE_LEVEL = 0.95
 
+# Largest adjusted p-value of a phrase that is named where the joint test finds no difference: so both together say of
+# people in 5% that they differ, as the joint test alone does.
+LEVEL_OF_PHRASES = 0.01
+
 # Shares of the level that the test of the gaps and the tests of the tails have, where both are made.
 WEIGHT_OF_GAPS, WEIGHT_OF_TAILS = 0.8, 0.2
 
-# Share of the level that the test of the wording has, where it is made; these have the rest, in their proportion.
-WEIGHT_OF_WORDING = 0.05
+# Shares of the level that the tests of the wording and of the length have, where they are made; gaps and tails have
+# the rest, in their proportion.
+WEIGHT_OF_WORDING, WEIGHT_OF_LENGTH = 0.05, 0.05
 
-# Mean of the square of the largest of k independent standard normal numbers: what people give (k = 1, 2, 3).
-LARGEST_SQUARE = (1.0, 1.0, 1.0 + math.sqrt(3) / (2 * math.pi))
+# Mean of the square of the largest of k independent standard normal numbers: what people give (k = 1 to 4).
+LARGEST_SQUARE = (1.0, 1.0, 1.0 + math.sqrt(3) / (2 * math.pi), 1.0 + math.sqrt(3) / math.pi)
 
 # Rows for which the spread of lambda is taken to be people's, beside the rows at hand: few rows say little of it.
 PRIOR_ROWS = 5
@@ -728,31 +753,39 @@ class ParityPlan(NamedTuple):
     diversity_rows: float
 
 
-def joint_p_value(gaps_p_value: float, tails_p_value: float, wording_p_value: float = math.nan) -> float:
+def joint_p_value(
+    gaps_p_value: float, tails_p_value: float, wording_p_value: float = math.nan, length_p_value: float = math.nan
+) -> float:
     """Return the p-value of the tests together: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
 
-    With the wording, it has the weight 0.05, and the others 0.76 and 0.19. A p-value is NaN where nothing is tested.
-    The result is at most 1: the p-value of the gaps where tails are not tested, NaN where nothing is.
+    Wording and length have the weights 0.05 where they are tested, and the others what is left: 0.72 and 0.18. A
+    p-value is NaN where nothing is tested. The result is at most 1: the p-value of the gaps where tails are not tested,
+    NaN where nothing is.
 
     >>> joint_p_value(0.04, 0.004), joint_p_value(0.04, math.nan), joint_p_value(0.04, 0.004, 0.0005)
     (0.02, 0.04, 0.01)
+    >>> round(joint_p_value(0.9, 0.9, 0.9, 0.0005), 4)
+    0.01
     """
     distances_p_value = gaps_p_value
     if not math.isnan(tails_p_value):
         distances_p_value = min(1.0, float(np.fmin(gaps_p_value / WEIGHT_OF_GAPS, tails_p_value / WEIGHT_OF_TAILS)))
-    if math.isnan(wording_p_value) or math.isnan(distances_p_value):
-        return float(np.fmin(distances_p_value, wording_p_value))
-    return min(1.0, distances_p_value / (1 - WEIGHT_OF_WORDING), wording_p_value / WEIGHT_OF_WORDING)
+    tests = [(WEIGHT_OF_WORDING, wording_p_value), (WEIGHT_OF_LENGTH, length_p_value)]
+    tests = [(weight, p_value) for weight, p_value in tests if not math.isnan(p_value)]
+    if math.isnan(distances_p_value):
+        return min(1.0, len(tests) * min(p_value for _, p_value in tests)) if tests else math.nan
+    tests.append((1 - sum(weight for weight, _ in tests), distances_p_value))
+    return min(1.0, *(p_value / weight for weight, p_value in tests))
 
 
-def level_of_distances(with_wording: bool) -> float:
-    """Return the level at which gaps and tails are tested together, beside the wording or alone."""
-    return LEVEL * (1 - WEIGHT_OF_WORDING) if with_wording else LEVEL
+def level_of_distances(with_wording: bool, with_length: bool = False) -> float:
+    """Return the level at which gaps and tails are tested together, beside wording and length or alone."""
+    return LEVEL * (1 - WEIGHT_OF_WORDING * with_wording - WEIGHT_OF_LENGTH * with_length)
 
 
-def level_of_gaps(with_tails: bool, with_wording: bool = False) -> float:
+def level_of_gaps(with_tails: bool, with_wording: bool = False, with_length: bool = False) -> float:
     """Return the level at which the gaps are tested, beside the other tests or alone."""
-    return level_of_distances(with_wording) * (WEIGHT_OF_GAPS if with_tails else 1.0)
+    return level_of_distances(with_wording, with_length) * (WEIGHT_OF_GAPS if with_tails else 1.0)
 
 
 def noncentrality(degrees: int, level: float = LEVEL, power: float = POWER) -> float:
@@ -999,20 +1032,21 @@ SHARE_NOUNS = {
 class ParityWord(NamedTuple):
     """One thing that is said."""
 
-    # "untested", "alike", "different", "unlike", "odd-wording", "copies", "ordinary", "formulaic", "near-duplicates" or
-    # "spread".
+    # "untested", "alike", "different", "unlike", "unsupported", "omitted", "odd-wording", "repeated", "longer",
+    # "shorter", "copies", "ordinary", "formulaic", "near-duplicates" or "spread".
     name: str
     # A sentence of plain English.
     sentence: str
 
 
-def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[ParityWord]:
+def words_of(result: Mapping[str, Any], p_value: float | None = None) -> list[ParityWord]:
     """Say what a result means.
 
     `result` is one of `human_parity`, with its p-value and confidence_level=0.95; `p_value` takes the place of its own,
     for example after Holm's correction over several systems. There is at least one word: "untested" alone where there
-    is no p-value, "alike" alone where no difference is detected, "different" where the gaps say how, or nearer or
-    farther, as no share does. Raises ValueError if the result has no p-value or no intervals.
+    is no p-value, "alike" alone where the joint test finds no difference (the `phrases` of the details may differ by
+    tests of their own, which is said), "different" where the gaps say how, or nearer or farther, as no share does.
+    Raises ValueError if the result has no p-value or no intervals.
 
     >>> result = {"human_parity_p_value": 0.01, "tails_p_value": 0.01, "n_rows": 60, "copied_share_expected": 0.01}
     >>> shares = {"unlike_people": 0.05, "copied": 0.0, "ordinary": 0.32, "near_duplicate": 0.04, "spread": 0.05}
@@ -1037,16 +1071,46 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
         sentence = "Not tested: all captions of a row are equally far apart, or there are too few rows."
         return [ParityWord("untested", sentence)]
     if p_value > LEVEL:
-        return [ParityWord("alike", f"Cannot be distinguished from human captions{_bound(result)}.")]
+        said = only_phrases_differ if clear_phrases(result.get("phrases") or ()) else cannot_be_distinguished
+        return [ParityWord("alike", said(_bound(result)))]
     words = _share_words(result)
     names = {word.name for word in words}
     is_nearer_or_farther = result.get("fidelity_gap_p_value", math.nan) <= LEVEL and _has_sign(result, "fidelity_gap")
-    if names <= {"copies"} or (is_nearer_or_farther and names.isdisjoint({"unlike", "copies", "ordinary"})):
+    if names <= {"copies"} or (
+        is_nearer_or_farther and names.isdisjoint({"unlike", "unsupported", "copies", "ordinary"})
+    ):
         p_text = format_p_value(p_value, int(result["n_rows"]))
         chosen = DIRECTIONS if names <= {"copies"} else ("fidelity_gap",)
         sentence = f"Distinguished from human captions ({p_text}): {_gaps_text(result, chosen)}."
         words.append(ParityWord("different", sentence))
     return words
+
+
+def clear_phrases(phrases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the phrases that are named where the joint test finds no difference.
+
+    >>> clear_phrases([{"phrase": "shirt", "p_value": 0.001}, {"phrase": "unk", "p_value": 0.04}])
+    [{'phrase': 'shirt', 'p_value': 0.001}]
+    """
+    return [phrase for phrase in phrases if phrase["p_value"] <= LEVEL_OF_PHRASES]
+
+
+def cannot_be_distinguished(bound: str) -> str:
+    """Say that no test finds a difference.
+
+    >>> cannot_be_distinguished("; too few rows to test the shares")
+    'Cannot be distinguished from human captions; too few rows to test the shares.'
+    """
+    return f"Cannot be distinguished from human captions{bound}."
+
+
+def only_phrases_differ(bound: str) -> str:
+    """Say that the joint test finds no difference, and that the corrected tests of single phrases find one.
+
+    >>> only_phrases_differ("; too few rows to test the shares")
+    'The joint test finds no difference from human captions; too few rows to test the shares. Single phrases differ.'
+    """
+    return f"The joint test finds no difference from human captions{bound}. Single phrases differ."
 
 
 def _gaps_text(result: Mapping[str, float], chosen: Collection[str]) -> str:
@@ -1095,20 +1159,18 @@ def _bound(result: Mapping[str, float]) -> str:
 def _share_words(result: Mapping[str, float]) -> list[ParityWord]:
     """The words whose intervals lie above what people give."""
     people, copied = f"(people {TAIL:.0%})", 0.0
-    words = []
-    if is_unlike := is_above_people(result, "unlike_people_share"):
-        share, least = share_text(result, "unlike_people_share"), _percent_down(result["wrong_share_ci_low"])
-        bound = f": at least {least}% are not what people write" if least else ""
-        words.append(
-            ParityWord(
-                "unlike",
-                f"{share} of its captions are farther from the references than 19 of 20 human ones {people}{bound}.",
-            )
-        )
-    for name, share, place in (
-        ("odd-wording", "odd_wording_share", "less predictable in their wording"),
-        ("formulaic", "formulaic_share", "more predictable in their wording"),
-    ):
+    words = _fault_words(result)
+    is_unlike = is_above_people(result, "unlike_people_share") and "unsupported_share" not in result
+    if is_unlike:
+        # How many are wrong, and how many only seldom said, no distance knows.
+        share = share_text(result, "unlike_people_share")
+        sentence = f"{share} of its captions are farther from the references than 19 of 20 human ones {people}."
+        words.append(ParityWord("unlike", sentence))
+    is_unlike |= is_above_people(result, "unsupported_share")
+    places = [("formulaic", "formulaic_share", "more predictable in their wording")]
+    if "faults" not in result:
+        places.insert(0, ("odd-wording", "odd_wording_share", "less predictable in their wording"))
+    for name, share, place in places:
         if is_above_people(result, share):
             sentence = f"{share_text(result, share)} of its captions are {place} than 19 of 20 human ones {people}."
             words.append(ParityWord(name, sentence))
@@ -1133,7 +1195,7 @@ def _share_words(result: Mapping[str, float]) -> list[ParityWord]:
     if is_above_people(result, "near_duplicate_share"):
         share = share_text(result, "near_duplicate_share")
         words.append(ParityWord("near-duplicates", f"{share} of its caption pairs are near-duplicates {people}."))
-    # Captions that are not what people write lie far apart, too: then that has been said.
+    # Captions far from the references lie far apart, too: then that has been said.
     if not is_unlike and is_above_people(result, "spread_share"):
         share = share_text(result, "spread_share")
         words.append(
@@ -1141,6 +1203,45 @@ def _share_words(result: Mapping[str, float]) -> list[ParityWord]:
                 "spread", f"Its captions vary more than human ones: {share} of the pairs are far apart {people}."
             )
         )
+    return words
+
+
+# What is said of each fault: its word, its share, and what the share is of.
+FAULT_WORDS = (
+    ("unsupported", "unsupported_share", "of its sentences say what no reference says"),
+    ("omitted", "omitted_share", "of its texts leave out what the references say"),
+    ("odd-wording", "odd_wording_share", "of its sentences are oddly worded"),
+    ("repeated", "repeated_share", "of its texts repeat themselves"),
+)
+
+# Lengths that differ by less are not worth a sentence.
+LEAST_LENGTH_RATIO = 1.1
+
+
+def _fault_words(result: Mapping[str, float]) -> list[ParityWord]:
+    """The faults by sentence that lie above people's rate, and a length that differs from people's.
+
+    A fault needs its own p-value, times the number of faults, and its interval.
+    """
+    if "faults" not in result:
+        return []
+    words = []
+    known = [name for _, name, _ in FAULT_WORDS if not math.isnan(result.get(name, math.nan))]
+    for word, name, what in FAULT_WORDS:
+        people = result.get(f"{name}_of_people", math.nan)
+        p_value = result.get(name.replace("_share", "_p_value"), math.nan) * len(known)
+        if p_value <= LEVEL and result.get(f"{name}_ci_low", math.nan) > people:
+            sentence = f"{share_text(result, name)} {what} (people {100 * people:.0f}%)."
+            words.append(ParityWord(word, sentence))
+    mine, people = (result.get(key, math.nan) for key in ("words_per_text", "words_per_text_of_people"))
+    low, high = (result.get(f"length_gap_ci_{end}", math.nan) for end in ("low", "high"))
+    if result.get("length_p_value", math.nan) <= LEVEL and not low <= 0 <= high:
+        longer, shorter = max(mine, people), min(mine, people)
+        if shorter > 0 and longer >= LEAST_LENGTH_RATIO * shorter:
+            times = "twice" if 1.95 <= longer / shorter < 2.05 else f"{longer / shorter:.1f} times"
+            kind = "longer" if mine > people else "shorter"
+            sentence = f"Its texts are {times} as {'long' if mine > people else 'short'} as people's"
+            words.append(ParityWord(kind, f"{sentence} ({mine:.0f} words, people {people:.0f})."))
     return words
 
 

@@ -8,7 +8,7 @@ import logging
 import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -692,6 +692,40 @@ def tokenizer_name(tokenizer: Tokenizer) -> str:
     if not isinstance(tokenizer, str):
         return getattr(tokenizer, "__name__", type(tokenizer).__name__)
     return versioned_name(tokenizer) if tokenizer not in BUILT_IN and is_named(tokenizer) else tokenizer
+
+
+def check_same_tokenizer(table: Mapping[str, Any], where: str, tokenizer: Tokenizer | None) -> None:
+    """Raise if a table of counts says that it was made with another tokenizer than the one in use; None is unknown.
+
+    Of the same captions "ptb" and others make other n-grams, which the table would not have. "none", for texts that are
+    tokens already, fits every table. What cannot be compared is warned of: tables of versions up to 0.3.0, which do not
+    say their tokenizer, beside another one than "ptb", and functions.
+
+    >>> check_same_tokenizer({"tokenizer": "ptb"}, "document_frequency", "none")
+    """
+    made = table.get("tokenizer")
+    if tokenizer is None or "none" in (made, tokenizer) or made == tokenizer or (made is None and tokenizer == "ptb"):
+        return
+    used = recorded_name(tokenizer)
+    if made is None or not isinstance(tokenizer, str):
+        if made != used:
+            says = "which does not say its tokenizer" if made is None else f"made with {quote_value(made)}"
+            fix = f"Make sure that it was made with {quote_value(used)}, or make it again."
+            warnings.warn(
+                f"{where}: expected a table made with {quote_value(used)}, got one {says}. {fix}", stacklevel=2
+            )
+        return
+    raise InputError(
+        where,
+        f"a table made with the tokenizer {quote_value(used)}, which is in use",
+        f"one made with {quote_value(made)}",
+        f"Give tokenizer={quote_value(made)}, or make the table again with --tokenizer {used}.",
+    )
+
+
+def recorded_name(tokenizer: Tokenizer) -> str:
+    """Return the name under which a table records its tokenizer: without versions."""
+    return tokenizer if isinstance(tokenizer, str) else tokenizer_name(tokenizer)
 
 
 def tokenize_rows(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[list[Sequence[str]]]:

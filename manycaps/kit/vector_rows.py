@@ -1,6 +1,7 @@
 """Rows of vectors or of ready distances, as modules compare them, and distances of vectors and of texts."""
 
 import functools
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from .base import (
+    LARGEST_SIZE,
     Floats,
     InputError,
     InputImportError,
@@ -35,6 +37,7 @@ from .embeddings import (
     check_no_captions,
     refuse_zeros,
 )
+from .row_images import clusters_of_images, repeated_texts
 
 # --------------------------------------------------------------------------------------------------------------------
 # Rows of embedded texts, and the contract of modules that compare them: captions, or ready arrays in their place.
@@ -85,6 +88,7 @@ class Vectors(NamedTuple):
 
 def encode_rows(module: Any, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
     """Return rows of captions with the vectors of the module's encoder, ready to be compared."""
+    module.encoder.check_known(dict(zip(CAPTION_COLUMNS, (predictions, references), strict=True)), options)
     embedded = embed_caption_rows(
         predictions, references, lambda captions: module.encoder.embed(captions, options, module.progress)
     )
@@ -118,11 +122,22 @@ def vectors_result(module: Any, arrays: dict[str, Any], given: dict[str, Any]) -
     options = module.call_options(given)
     embedded = as_embedding_rows(*arrays.values())
     module.check_sizes(embedded.sizes(), ARRAY_COLUMNS, options)
+    options = with_images(module, embedded, options)
     settings = {"encoder": "ready arrays"}
     result: dict[str, Any] = module.summary(
         rows_of_vectors(module, embedded, ARRAY_COLUMNS, options, settings), options
     )
     return result
+
+
+def with_images(module: Any, rows: EmbeddingRows, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return options in which rows with the same vectors of references are a cluster; warn of what repeats."""
+    vectors = [rows.vectors[row] for row in rows.references]
+    digests = [[hashlib.blake2b(vector.tobytes(), digest_size=16).digest() for vector in row] for row in vectors]
+    repeated_texts(digests).warn("reference_embeddings")
+    if not module.has_effect("clusters", options):
+        return options
+    return {**options, "clusters": clusters_of_images(options["clusters"], digests)}
 
 
 # Ready columns for compute only: vectors.
@@ -356,14 +371,14 @@ def _as_matrix(values: object, where: str) -> np.ndarray:
             matrix.shape,
             "Give the values of all pairs of the row, candidates first.",
         )
-    odd = ~np.isfinite(matrix)
+    odd = ~(np.abs(matrix) <= LARGEST_SIZE)  # or NaN
     if odd.any():
         i, j = (int(index) for index in np.argwhere(odd)[0])
         raise InputError(
             f"{where}[{i}][{j}]",
-            "a finite number",
+            f"a finite number of size at most {LARGEST_SIZE:g}",
             f"{matrix[i, j]} ({int(odd.sum())} such numbers in all)",
-            "Leave the text out.",
+            "Leave the text out, or divide all of them by one number.",
         )
     return matrix
 
@@ -571,11 +586,12 @@ def _as_values(returned: object, n_pairs: int) -> np.ndarray:
     values = as_numbers(returned, "distance", expected, advice, "biufcO", np.float64)
     if values.shape != (n_pairs,):
         raise InputError("distance", expected, f"an array of shape {values.shape}", advice)
-    if not np.isfinite(values).all():
-        first = int(np.argmin(np.isfinite(values)))
+    is_usable = np.abs(values) <= LARGEST_SIZE  # not NaN
+    if not is_usable.all():
+        first = int(np.argmin(is_usable))
         raise InputError(
             "distance",
-            "finite numbers from the function",
+            f"finite numbers of size at most {LARGEST_SIZE:g} from the function",
             f"{values[first]} for pair {first} of {n_pairs}",
             "Return a large distance for pairs that have none.",
         )

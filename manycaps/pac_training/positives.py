@@ -24,6 +24,7 @@ from manycaps.kit.embeddings import HUB_TIMEOUT
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, check_output, image_hashes, load_split
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
+from manycaps.sampling.generation import decoded_texts
 from manycaps.saved_files import make_folder, name_changes, write_atomically, write_text_atomically
 
 # The paper names none: BLIP's own setting on COCO (its configs/caption_coco.yaml).
@@ -74,7 +75,7 @@ def load_captioner(name: str, device: torch.device, dtype: torch.dtype) -> Capti
     def write(images: Sequence[PIL.Image.Image]) -> list[str]:
         inputs = processor(images=list(images), return_tensors="pt").to(device, dtype)
         ids = model.generate(**inputs, num_beams=N_BEAMS, do_sample=False, max_new_tokens=MAX_TOKENS)
-        return [text.strip() for text in processor.batch_decode(ids, skip_special_tokens=True)]
+        return [text.strip() for text in decoded_texts(getattr(processor, "tokenizer", processor), ids)]
 
     return write
 

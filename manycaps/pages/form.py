@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
+from manycaps.kit.base import lacks_memory, reason_of
+
 from .results import Drawing
 
 # Seconds after which an uploaded file is deleted from the server.
@@ -84,6 +86,8 @@ class Page(NamedTuple):
             max_file_size=f"{self.megabytes}mb",
             max_threads=MAX_THREADS,
             ssr_mode=False,
+            # What gradio itself raises around a function, too.
+            show_error=True,
             # System fonts: none is downloaded.
             theme=gr.themes.Default(
                 primary_hue="blue", font=("system-ui", "sans-serif"), font_mono=("ui-monospace", "monospace")
@@ -145,23 +149,42 @@ def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
 
 @contextlib.contextmanager
 def house_messages() -> Iterator[None]:
-    """Show an `InputError` as a message box that stays until it is closed; others are faults of the page.
+    """Show whatever is raised as a message box that stays until it is closed: no error leaves a page blank.
 
-    A module that evaluate has loaded has a class of its own, with the same fields.
+    An `InputError` is shown as it is; any other one is a fault of the page, and the log gets its traceback. A module
+    that evaluate has loaded has a class of its own, with the same fields.
     """
     try:
         yield
-    except ValueError as error:
-        if not hasattr(error, "fix"):
-            raise
+    except gr.Error:
+        raise
+    except Exception as error:
+        is_of_input = isinstance(error, ValueError) and hasattr(error, "fix")
+        message = str(error) if is_of_input else page_fault(error)
         # gradio renders HTML in a message, and messages quote the input.
-        message = html.escape(str(error))
-        raise gr.Error(message, duration=None, title="Not computed", print_exception=False) from error
+        shown = html.escape(message)
+        raise gr.Error(shown, duration=None, title="Not computed", print_exception=not is_of_input) from error
+
+
+def page_fault(error: Exception) -> str:
+    """Say that a page is at fault, and with what to report it.
+
+    >>> page_fault(TypeError("must be real number, not list"))
+    'Internal error: TypeError (must be real number, not list). Please report it with what you entered.'
+    """
+    if lacks_memory(error):
+        return "Too little memory on the server of this page. Give less, or run the module on your own machine."
+    return f"Internal error: {type(error).__name__} ({reason_of(error)}). Please report it with what you entered."
 
 
 def _as_function(example: Any) -> Callable[[], Any]:
     """Function without arguments that returns the values of an example."""
-    return example if callable(example) else lambda: example
+
+    def fill_in() -> Any:
+        with house_messages():
+            return example() if callable(example) else example
+
+    return fill_in
 
 
 def _wrap_measure(measure: Callable[..., Sequence[Any]]) -> Callable[..., Any]:

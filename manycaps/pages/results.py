@@ -67,14 +67,32 @@ def leading_tables(result: Mapping[str, Any], module: Any) -> tuple[str, str]:
     )
 
 
-def as_table_cell(value: float) -> str:
-    """Write a number for the table: counts whole, others with four decimals, small ones with their power.
+def as_table_cell(value: Any) -> str:
+    """Write a value for the table: counts whole, other numbers with four decimals, small ones with their power.
+
+    A list is written item by item, and a mention of an object by its name and, if that is another, its word.
 
     >>> as_table_cell(12345), as_table_cell(0.25), as_table_cell(0.00002), as_table_cell(0.0), as_table_cell(math.nan)
     ('12,345', '0.2500', '2.0e-05', '0.0000', 'not defined')
+    >>> as_table_cell([["dog", "puppy", 1], ["bed", "bed", 4]]), as_table_cell([]), as_table_cell(None)
+    ('dog (puppy), bed', 'none', 'not defined')
     """
+    if isinstance(value, str):
+        return html.escape(value).replace("|", "&#124;")
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_as_item, value)) or "none"
+    if value is None:
+        return "not defined"
     if isinstance(value, int):
         return f"{value:,}"
     if math.isnan(value):
         return "not defined"
     return f"{value:.1e}" if 0 < abs(value) < 0.0005 else f"{value:.4f}"
+
+
+def _as_item(value: Any) -> str:
+    """An item of a list in a table."""
+    if not isinstance(value, list | tuple):
+        return as_table_cell(value)
+    names = list(dict.fromkeys(as_table_cell(part) for part in value if isinstance(part, str)))
+    return f"{names[0]} ({', '.join(names[1:])})" if len(names) > 1 else ", ".join(names or map(_as_item, value))

@@ -4,25 +4,37 @@ Completions of a trainer are texts or conversations; which of them belong to one
 """
 
 import itertools
-import math
 import os
 import sys
+import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..kit.base import Floats, InputError, InputTypeError, as_caption_rows, as_list, check_no_table, quote_value
+from ..kit.base import (
+    DecoderSigns,
+    Floats,
+    InputError,
+    InputTypeError,
+    as_caption_rows,
+    as_label,
+    as_list,
+    check_no_table,
+    quote_value,
+)
 from ..kit.caption_wording import (
     LEAST_ROWS_OF_WORDING,
     LanguageModel,
     check_language_model,
     load_language_model,
     number_texts,
+    seen_references,
     wording_of,
     wording_shares,
 )
 from ..kit.tokenization import Tokenizer, tokenize_rows
+from ..tables import finite_numbers
 
 Reward = TypeVar("Reward", bound="CaptionReward")
 
@@ -72,6 +84,7 @@ class CaptionReward:
         self._tokenizer: Tokenizer = "ptb"
         self._model: LanguageModel | None = None
         self._last: dict[str, float] = {}
+        self._has_warned_of_signs = False
         # Rows of the last call, as long as nobody has asked for their wording.
         self._unwatched: RewardedRows | None = None
 
@@ -89,7 +102,7 @@ class CaptionReward:
             TypeError, ValueError: the counts cannot be used.
         """
         check_language_model(language_model)
-        self._model = load_language_model(language_model)
+        self._model = load_language_model(language_model, self._tokenizer)
         return self
 
     def rewards_of(self, rows: RewardedRows) -> list[Floats]:
@@ -110,6 +123,12 @@ class CaptionReward:
 
     def _rewards(self, rows: RewardedRows) -> list[Floats]:
         """Rewards of rows, whose wording `last` scores."""
+        if not self._has_warned_of_signs:  # once, not at every step
+            counted = DecoderSigns()
+            for texts, people in zip(rows.candidates, rows.references, strict=True):
+                counted.add(texts, people)
+            self._has_warned_of_signs = counted.words() is not None
+            counted.warn("completions")
         rewards = self.rewards_of(rows)
         self._unwatched = rows._replace(images=None)
         return rewards
@@ -286,24 +305,16 @@ def as_completions(
 
 
 def _as_label(value: Any, where: str) -> Hashable:
-    """A value of the column group as Python has it: a tensor or an array is only equal to itself, or to nothing.
+    """A value of the column group as a plain one; of a tensor or an array of several numbers a tuple.
 
     >>> _as_label(np.array(3), "group[0]"), _as_label(["coco", 3], "group[0]")
     (3, ('coco', 3))
     """
-    label = _without_lists(value.tolist() if hasattr(value, "tolist") else value)
     try:
-        hash(label)
-    except TypeError:
-        label = None
-    if label is None or label != label:  # NaN, too, is equal to nothing
-        raise InputTypeError(
-            where,
-            "a number or a text that all completions of a row share",
-            quote_value(value),
-            "Give the id of the row.",
-        )
-    return label
+        return as_label(_without_lists(value.tolist() if hasattr(value, "tolist") else value), where)
+    except InputError:
+        shared = "a number or a text that all completions of a row share"
+        raise InputTypeError(where, shared, quote_value(value), "Give the id of the row.") from None
 
 
 def _without_lists(value: Any) -> Any:
@@ -422,11 +433,12 @@ def watch_wording(rows: RewardedRows, tokenizer: Tokenizer, model: LanguageModel
         return {}
     candidates, people = [*merged.values()], [list(key) for key in merged]
     coded = number_texts(tokenize_rows(candidates, tokenizer), tokenize_rows(people, tokenizer), model=model)
+    if seen_references(coded).is_seen:  # one text, so that it is said once and not at every step
+        warnings.warn(
+            "language_model: it has nearly all trigrams of the references, as if it had been counted in them: people's "
+            "captions are then more predictable than any candidate. Count the n-grams of other captions.",
+            stacklevel=2,
+        )
     wording = wording_of(coded, is_tested=False)
     odd = wording_shares(wording).shares["odd_wording_share"]
-    return drop_undefined({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})
-
-
-def drop_undefined(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the values that are defined, as floats."""
-    return {name: float(value) for name, value in values.items() if not math.isnan(value)}
+    return finite_numbers({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})

@@ -7,6 +7,7 @@ knows) is as far from every other text as any can be; its distance from itself i
 import functools
 import os
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..kit.base import (
     check_is_number,
     check_options,
     quote_value,
+    words_of_unknown,
 )
 from ..kit.embeddings import ENCODER_DEFAULTS, ENCODER_OPTIONS, SentenceEncoder
 from ..kit.meteor_nltk import distances_from_meteor, meteor_scorer
@@ -81,7 +83,7 @@ def as_documents(documents: Documents | None, tokenizer: Tokenizer) -> DocumentF
         )
     if isinstance(documents, str | os.PathLike | Mapping) or not hasattr(documents, "__len__"):
         check_document_frequency(documents)
-        return load_document_frequency(documents)  # type: ignore[arg-type]
+        return load_document_frequency(documents, tokenizer)  # type: ignore[arg-type]
     rows = as_caption_rows(documents, "document_frequency")
     check_enough_documents(len(rows))
     tokens = ngram_tokens(rows, tokenizer)
@@ -92,7 +94,8 @@ def as_documents(documents: Documents | None, tokenizer: Tokenizer) -> DocumentF
 class EmbeddingDistances:
     """Distances of sentence embeddings of length 1, sqrt(2 - 2 cosine): Euclidean, 0 to 2.
 
-    A text without a word, or with a vector of zeros, has distance 2 from every other text.
+    A text without a word, or with a vector of zeros, or of which the encoder knows nothing, has distance 2 from every
+    other text.
     """
 
     def __init__(self, options: Mapping[str, Any]):
@@ -103,11 +106,26 @@ class EmbeddingDistances:
                 unknown[0], f"one of the options {', '.join(ENCODER_DEFAULTS)}", "another", "Leave it out."
             )
         check_options(ENCODER_OPTIONS, self._options)
-        self._encoder = SentenceEncoder()
+        self._encoder, self._has_warned = SentenceEncoder(), False
+
+    def check_references(self, references: CaptionRows) -> None:
+        """Raise if the encoder knows nothing of a reference; warn once if it does not know a part of their words."""
+        self._encoder.check_known({"references": references}, self._options)
+        words = words_of_unknown(
+            {}
+            if self._has_warned
+            else self._encoder.count_unread((text for row in references for text in row), self._options)
+        )
+        if words is not None:
+            self._has_warned = True
+            warnings.warn(f"references: {words}", stacklevel=2)
 
     def __call__(self, rows: CaptionRows) -> list[Floats]:
         """Return the distances of all pairs of texts of every row."""
         distinct = sorted({text for row in rows for text in row if has_word(text)})
+        known = self._encoder.known(distinct, self._options) if distinct else None
+        if known is not None:
+            distinct = [text for text in distinct if not known[text].is_unknown]
         vectors = self._encoder.embed(distinct, self._options, tqdm) if distinct else np.zeros((0, 1))
         vectors = np.concatenate((vectors.astype(np.float64), np.zeros((1, vectors.shape[1]))))  # of no word
         lengths = np.linalg.norm(vectors, axis=1)

@@ -1,8 +1,10 @@
 """From the options of a choice to the rows: read, choose, and order their captions."""
 
+import collections
 import functools
 import pathlib
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +16,7 @@ from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
 from manycaps.command_options import encoder_options
 from manycaps.diversity.encoders import load_encoder
-from manycaps.kit.base import InputError
+from manycaps.kit.base import InputError, words_of_unknown
 from manycaps.rows.ordered import CHUNK_ROWS, Embedder, RowChoice, ShownRow, TokenMetric, order_rows, token_metric
 from manycaps.rows.rows_options import CHOICES, METRICS, RowsOptions
 from manycaps.saved_files import write_text_atomically
@@ -77,7 +79,7 @@ def rows(options: RowsOptions) -> ChosenRows:
     metric = token_metric(options.metric, usable, options.tokenizer)
     if not options.images:  # names of images alone do not say where they lie
         usable = [row if isinstance(row.image, bytes) else row._replace(image=None) for row in usable]
-    shown = choose_rows(usable, options, metric, _embedder(options))
+    shown = choose_rows(usable, options, metric, _embedder(options, usable))
     distance = f"of sentence embeddings by {options.encoder}" if options.encoder else "of bags of words"
     choice = CHOICES[options.choose] if options.ids is None else "chosen by their ids"
     name = source_name(options.input[0])
@@ -134,14 +136,21 @@ def choose_rows(
     return leading
 
 
-def _embedder(options: RowsOptions) -> Embedder | None:
-    """The sentence encoder of a command line; None without one."""
+def _embedder(options: RowsOptions, rows: Sequence[CaptionRow]) -> Embedder | None:
+    """The sentence encoder of a command line, which knows something of every caption; None without one."""
     if options.encoder is None:
         return None
-    embed, count_unread = load_encoder(**encoder_options(options))
+    encoder, counts = load_encoder(**encoder_options(options)), collections.Counter[str]()
+    columns = {"people": [row.people for row in rows], "predictions": [row.predictions or [] for row in rows]}
+    encoder.check_known(columns, lambda name, i, j: f"{rows[i].file}: {name}[{rows[i].row}][{j}]")
+    warned: set[bool] = set()
 
     def embed_with_warning(captions: Sequence[str]) -> np.ndarray:
-        count_unread(list(captions))
-        return embed(list(captions))
+        counts.update(encoder.count_unread(list(captions)))
+        words = words_of_unknown(counts)
+        if words is not None and not warned:
+            warned.add(True)
+            warnings.warn(words, stacklevel=2)
+        return encoder.embed(list(captions))
 
     return embed_with_warning

@@ -1,5 +1,6 @@
 """A file of samples that is written row by row, and resumed where it was stopped; and the files beside it."""
 
+import collections
 import contextlib
 import json
 import os
@@ -8,7 +9,8 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manycaps.kit.base import InputError, quote_path, read_json
+from manycaps.kit.base import InputError, is_count, quote_path, read_json
+from manycaps.sampling.answers import Sample
 from manycaps.saved_files import (
     check_can_be_written,
     lock_output,
@@ -20,6 +22,10 @@ from manycaps.saved_files import (
 # Endings of the files beside one of captions: its settings, its rows while it is unfinished, and the errors of rows
 # that were left out.
 SETTINGS, PARTIAL, ERRORS = ".settings", ".partial", ".errors"
+
+# What was counted of the samples, beside the settings in their file.
+COUNTS = "counts"
+COUNTED = ("n_samples", "n_empty", "n_cut", "n_with_thoughts")
 
 # What stands for a sample without a visible character: many tools drop an empty caption, or refuse it.
 NOTHING = "."
@@ -34,6 +40,9 @@ class CaptionsFile:
             path.with_name(path.name + ending) for ending in (PARTIAL, SETTINGS, ERRORS)
         )
         self._rows: Any = None
+        # Of all samples that the file has: their number, and how many show nothing, were cut at the largest number of
+        # tokens, and began with thoughts. After a killed run the samples since it began are missing here.
+        self.counts = collections.Counter[str]()
 
     @contextlib.contextmanager
     def open(self, *, restart: bool) -> Iterator[list[str]]:
@@ -51,22 +60,35 @@ class CaptionsFile:
             elif self.path.exists() or rows.tell():
                 self._check_settings()
             finished = self._read_finished(rows)
-            write_text_atomically(self._beside, json.dumps(self._settings, indent=1) + "\n")
+            self.counts = collections.Counter({} if restart else _counts_beside(self._beside))
+            self._write_settings()
             # Rows that failed before are tried again.
             self.errors.unlink(missing_ok=True)
             self._rows = rows
-            yield finished
+            try:
+                yield finished
+            finally:
+                self._write_settings()
 
     @property
     def is_complete(self) -> bool:
         """Whether all rows are there."""
         return self.path.exists() and not self._partial.exists() and not self.errors.exists()
 
-    def add(self, rows: Sequence[tuple[str, Sequence[str]]]) -> int:
+    def _write_settings(self) -> None:
+        """Write the settings, with what was counted."""
+        counted = {**self._settings, COUNTS: {name: self.counts[name] for name in COUNTED}}
+        write_text_atomically(self._beside, json.dumps(counted, indent=1) + "\n")
+
+    def add(self, rows: Sequence[tuple[str, Sequence[Sample]]]) -> int:
         """Append rows, and flush them to the disk; return how many samples show nothing."""
-        shown = [(name, [text if _is_visible(text) else NOTHING for text in texts]) for name, texts in rows]
+        shown = [(name, [each.text if _is_visible(each.text) else NOTHING for each in own]) for name, own in rows]
         _append(self._rows, [{"id": name, "captions": texts} for name, texts in shown])
-        return sum(not _is_visible(text) for _, texts in rows for text in texts)
+        samples = [sample for _, own in rows for sample in own]
+        n_empty = sum(not _is_visible(sample.text) for sample in samples)
+        n_cut, n_thoughts = (sum(getattr(each, name) for each in samples) for name in ("is_cut", "has_thoughts"))
+        self.counts.update(dict(zip(COUNTED, (len(samples), n_empty, n_cut, n_thoughts), strict=True)))
+        return n_empty
 
     def add_errors(self, errors: Mapping[str, Exception]) -> None:
         """Append to the errors of rows that are left out."""
@@ -141,7 +163,15 @@ def _is_visible(text: str) -> bool:
 
 
 def sampling_settings(path: str, advice: str = "Delete it, or sample again.") -> dict[str, Any] | None:
-    """Return the settings beside a file of captions; None where there are none."""
+    """Return the settings beside a file of captions, without what was counted; None where there are none."""
     beside = pathlib.Path(path + SETTINGS)
     settings = read_json(beside, str(beside), advice) if beside.is_file() else None
-    return settings if isinstance(settings, dict) else None
+    return {name: value for name, value in settings.items() if name != COUNTS} if isinstance(settings, dict) else None
+
+
+def _counts_beside(path: pathlib.Path) -> dict[str, int]:
+    """What an earlier run has counted."""
+    settings = read_json(path, str(path), "Delete it, or sample again.") if path.is_file() else None
+    counts = settings.get(COUNTS) if isinstance(settings, dict) else None
+    given = counts if isinstance(counts, dict) else {}
+    return {name: given[name] for name in COUNTED if is_count(given.get(name), 0, 2**53)}

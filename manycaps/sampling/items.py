@@ -18,6 +18,7 @@ from manycaps.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, find
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.source import file_records, first_records
 from manycaps.kit.base import VALUE_CHARACTERS, InputError, quote_value
+from manycaps.sampling.answers import Sample
 from manycaps.sampling.sample_options import SampleOptions
 
 # Usual names of a column of prompts.
@@ -32,7 +33,7 @@ class RowError(InputError):
 
 
 # The id of a row and its samples, or why it has none.
-SampledRow: TypeAlias = "tuple[str, list[str] | RowError]"
+SampledRow: TypeAlias = "tuple[str, list[Sample] | RowError]"
 
 
 class Item(NamedTuple):

@@ -25,8 +25,9 @@ from manycaps.kit.base import (
 )
 from manycaps.kit.embeddings import as_device
 from manycaps.kit.images import as_image_source, as_rgb_image
+from manycaps.sampling.answers import Sample
 from manycaps.sampling.decoding_setting import Setting
-from manycaps.sampling.generation import drop_own_settings, n_prompt_tokens
+from manycaps.sampling.generation import are_cut, decoded_texts, drop_own_settings, n_prompt_tokens
 from manycaps.sampling.items import Item, RowError, SampledRow
 from manycaps.sampling.sample_options import DTYPE_NAMES, SampleOptions
 from manycaps.sampling.token_choice import SampledTokens, choose_tokens, token_choice
@@ -149,7 +150,7 @@ class LocalModel:
         read = functools.partial(self._read, wanted=setting.max_new_tokens)
         with concurrent.futures.ThreadPoolExecutor(1) as reader:
             for batch, (parts, errors) in zip(batches, map_in_order(reader, read, batches, 1), strict=True):
-                sampled: dict[str, list[str] | RowError] = dict(errors)
+                sampled: dict[str, list[Sample] | RowError] = dict(errors)
                 for part in parts:
                     sampled |= zip((item.id for item in part[0]), self._texts(part, setting, n, seed), strict=True)
                 yield [(item.id, sampled[item.id]) for item in batch if item.id not in finished]
@@ -213,7 +214,7 @@ class LocalModel:
         return dict(self._processor(images=pictures, text=prompts, return_tensors="pt", padding=True))
 
     @torch.inference_mode()
-    def _texts(self, part: ModelBatch, setting: Setting, n: int, seed: int) -> list[list[str]]:
+    def _texts(self, part: ModelBatch, setting: Setting, n: int, seed: int) -> list[list[Sample]]:
         """Return n texts of every row of a batch."""
         items, given, n_tokens = part
         inputs = {
@@ -229,9 +230,10 @@ class LocalModel:
                 "--dtype", "finite probabilities", f"others in {self.options.dtype}", "Try bfloat16 or float32."
             )
         tokens = tokens[:, n_prompt_tokens(self.model, tokens, inputs.get("input_ids")) :]
-        texts = [text.strip() for text in self._tokenizer.batch_decode(tokens, skip_special_tokens=True)]
-        n_each = len(texts) // len(items)
-        return [texts[k * n_each : (k + 1) * n_each] * (n // n_each) for k in range(len(items))]
+        texts = [text.strip() for text in decoded_texts(self._tokenizer, tokens)]
+        samples = list(map(Sample, texts, are_cut(self.model, tokens)))
+        n_each = len(samples) // len(items)
+        return [samples[k * n_each : (k + 1) * n_each] * (n // n_each) for k in range(len(items))]
 
     def _generate(self, inputs: dict[str, torch.Tensor], options: dict[str, Any]) -> torch.Tensor:
         """Call `generate`; turn what a model with odd settings raises into one kind of error."""

@@ -2,15 +2,16 @@
 
 import pathlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from tqdm import tqdm
 
 from manycaps.kit.base import InputError
+from manycaps.sampling.answers import without_thoughts
 from manycaps.sampling.captions_file import CaptionsFile
 from manycaps.sampling.decoding_setting import Setting
-from manycaps.sampling.items import Item, RowError, read_items
+from manycaps.sampling.items import Item, RowError, SampledRow, read_items
 from manycaps.sampling.sample_options import SampleOptions
 from manycaps.saved_files import check_can_be_written
 
@@ -91,7 +92,8 @@ def write_samples(
                 "Give the same images or prompts, another file, or --restart to begin from scratch.",
             )
         with tqdm(total=len(items), initial=len(finished), desc=setting.name, unit="row") as bar:
-            for rows in sampler.samples(items, setting, options.n, options.seed, set(finished)):
+            for sampled_rows in sampler.samples(items, setting, options.n, options.seed, set(finished)):
+                rows = [_answers_of(row, setting) for row in sampled_rows]
                 errors = {name: sampled for name, sampled in rows if isinstance(sampled, RowError)}
                 n_empty += file.add([(name, texts) for name, texts in rows if not isinstance(texts, RowError)])
                 if errors:
@@ -104,7 +106,39 @@ def write_samples(
     if n_empty:
         samples = "1 sample" if n_empty == 1 else f"{n_empty:,} samples"
         print(f"{path}: a full stop stands for {samples} without a visible character", file=sys.stderr)
+    _tell_of_answers(path, file.counts, setting)
     if n_failed:
         again = f"this tries them again: {options.again}" if options.again else "the same command tries them again"
         what = f"{n_failed:,} of {len(items):,} rows have no samples"
         print(f"{path}: {what}, and {file.errors} says why; {again}", file=sys.stderr)
+
+
+def _answers_of(row: SampledRow, setting: Setting) -> SampledRow:
+    """Leave out the thoughts of a row's samples; a row whose samples are all spent on thoughts has none."""
+    name, sampled = row
+    if isinstance(sampled, RowError):
+        return row
+    samples = [
+        sample._replace(text=text, has_thoughts=sample.has_thoughts or had_thoughts)
+        for sample in sampled
+        for text, had_thoughts in [without_thoughts(sample.text)]
+    ]
+    if not all(sample.is_spent for sample in samples):
+        return name, samples
+    return name, RowError(
+        "--max-new-tokens",
+        f"enough tokens for the thoughts of the model and an answer for {name!r}",
+        f"{setting.max_new_tokens}, all of which went to thoughts",
+        "Give more, or ask the model not to think.",
+    )
+
+
+def _tell_of_answers(path: pathlib.Path, counts: Mapping[str, int], setting: Setting) -> None:
+    """Say how many samples of a file were cut, and how many began with thoughts."""
+    of_all = f"of {counts['n_samples']:,} samples"
+    if n_thoughts := counts["n_with_thoughts"]:
+        print(f"{path}: thoughts of the model are left out of {n_thoughts:,} {of_all}", file=sys.stderr)
+    if n_cut := counts["n_cut"]:
+        were = "was" if n_cut == 1 else "were"
+        limit = f"{setting.max_new_tokens} tokens (--max-new-tokens), before the model ended"
+        print(f"{path}: {n_cut:,} {of_all} {were} cut at {limit}", file=sys.stderr)

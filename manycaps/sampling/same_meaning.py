@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from tqdm import tqdm
 
 from manycaps.kit.base import InputError, check_whole_number, quote_path, quote_value
+from manycaps.sampling.answers import without_thoughts
 from manycaps.sampling.sample_options import SampleOptions
 from manycaps.sampling.server_requests import RefusedError, Requests
 from manycaps.saved_files import check_can_be_written, lock_output, name_changes
@@ -27,7 +28,7 @@ QUESTION = (
 MOST_TOKENS = 16
 
 # How an answer begins, behind what a model thought.
-YES_OR_NO = re.compile(r"(?:.*</think>)?\W*(yes|no)\b(?!\W*(or\W*)?(yes|no)\b)", re.DOTALL | re.IGNORECASE)
+YES_OR_NO = re.compile(r"\W*(yes|no)\b(?!\W*(or\W*)?(yes|no)\b)", re.DOTALL | re.IGNORECASE)
 
 # Held by the thread that asks: the file of answers is one program's at a time, and in it one thread's.
 _ASKING = threading.Lock()
@@ -126,7 +127,7 @@ class SameMeaning:
         }
         named = " and ".join(map(quote_value, pair))
         try:
-            text = requests.texts(body, 1, named)[0]
+            text, _ = without_thoughts(requests.texts(body, 1, named)[0].text)
         except RefusedError as refusal:
             raise InputError("--url", f"an answer for the texts {named}", f"a refusal: {refusal}") from None
         answer = YES_OR_NO.match(text)
@@ -134,7 +135,7 @@ class SameMeaning:
             raise InputError(
                 "equivalent",
                 f"yes or no for the texts {named}",
-                quote_value(text),
+                quote_value(requests.words(text)) if requests.words(text) else f"a text of {len(text):,} characters",
                 (
                     f"Ask another model or question, or for more tokens; {quote_path(self.path)} keeps the answers "
                     "before it."

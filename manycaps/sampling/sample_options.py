@@ -5,6 +5,7 @@ Light: packages are imported when options are checked.
 
 import argparse
 import dataclasses
+import importlib.util
 import pathlib
 import shlex
 import urllib.parse
@@ -54,7 +55,10 @@ class SampleOptions:
     # Rows may have prompts of their own.
     prompt: Annotated[str | None, Option("what to ask of every image, or the start of a caption", "TEXT")] = None
     system: Annotated[str | None, Option("system message of a chat model", "TEXT")] = None
-    url: Annotated[str | None, Option("of a server, such as http://localhost:8000/v1", "URL")] = None
+    # Not shown: it may hold a password.
+    url: Annotated[str | None, Option("of a server, such as http://localhost:8000/v1", "URL")] = dataclasses.field(
+        default=None, repr=False
+    )
     revision: Annotated[str | None, Option("of a model of the Hub: branch, tag or commit")] = None
     device: DeviceName = "auto"
     dtype: Annotated[str, Option("numbers of the model", choices=DTYPE_NAMES)] = "float32"
@@ -106,21 +110,31 @@ class SampleOptions:
 
 
 def check_address(url: str | None) -> None:
-    """Raise unless there is none, or it can be the address of a server; the message shows no password."""
+    """Raise unless there is none, or it can be the address of a server; nothing of it is shown."""
     try:
         parts = urllib.parse.urlsplit(url or "http://localhost")
         is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
+        if url and importlib.util.find_spec("yarl"):  # of which requests have the address
+            import yarl
+
+            is_one = is_one and bool(yarl.URL(url).host) and bool((parts.hostname or "").encode("idna"))
+    except Exception:  # of urllib, codecs and yarl, whose texts hold the address
         is_one = False
     if not is_one or url == "":
-        raise InputError(
-            "--url", "the address of a server, such as http://localhost:8000/v1", "something else", "Check it."
-        )
+        raise wrong_address()
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":  # of a password that is not escaped, a part would be shown
+        raise wrong_address("Write @, /, ? and # in a password or a key as %40, %2F, %3F and %23.")
+
+
+def wrong_address(fix: str = "Check it.") -> InputError:
+    """Return the error of an address that cannot be used, without the address, which may hold a password."""
+    return InputError("--url", "the address of a server, such as http://localhost:8000/v1", "something else", fix)
 
 
 def sample_options_of(arguments: argparse.Namespace, output: pathlib.Path, setting: Setting) -> SampleOptions:
     """Return the options of parsed arguments."""
     names, model = list(arguments.names), arguments.model
+    check_address(arguments.url)  # before anything else reads it
     if arguments.url is not None and model is None:
         raise InputError("--model", "the name of a model at the server", "none", "Name one.")
     if model is None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from manycaps.kit.base import InputError
 from manycaps.kit.images import as_image_source, as_rgb_image
+from manycaps.sampling.answers import Sample
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item, RowError, SampledRow
 from manycaps.sampling.row_numbers import request_seed
@@ -144,9 +145,9 @@ class Server:
         self._n_failures = 0
         return item.id, texts
 
-    def _texts(self, name: str, body: Mapping[str, Any], n: int, seed: int) -> list[str]:
+    def _texts(self, name: str, body: Mapping[str, Any], n: int, seed: int) -> list[Sample]:
         """Ask until there are n samples: some servers give fewer than they are asked for, or refuse to give several."""
-        texts: list[str] = []
+        texts: list[Sample] = []
         at_once, is_refused = max(1, MOST_TOKENS_AT_ONCE // body["max_tokens"]), False
         while len(texts) < n:
             wanted = 1 if is_refused or self._takes_several is False else min(n - len(texts), at_once)

@@ -1,5 +1,7 @@
 """Requests to a server of chat completions: limited in time and bytes, and nothing secret in a message.
 
+What a server or a library says is never shown as it is: see `server_words.py`.
+
 No redirect is followed: prompts, images and keys go to the address that was given, and to no other.
 """
 
@@ -7,12 +9,12 @@ import asyncio
 import base64
 import concurrent.futures
 import contextlib
+import http
 import io
 import json
 import os
 import random
 import threading
-import urllib.parse
 import urllib.request
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,8 +24,10 @@ import aiohttp
 import yarl
 
 from manycaps.kit.base import InputError, map_in_order, reason_of
+from manycaps.sampling.answers import Sample
 from manycaps.sampling.items import RowError
-from manycaps.sampling.sample_options import SampleOptions
+from manycaps.sampling.sample_options import SampleOptions, check_address, wrong_address
+from manycaps.sampling.server_words import server_words
 
 # Variable of the key; a server without keys needs none.
 KEY = "OPENAI_API_KEY"
@@ -42,6 +46,26 @@ MOST_TOKENS_AT_ONCE = 1 << 20
 
 # Seconds before the first repetition and the longest before any; and the longest that a server may ask for.
 FIRST_PAUSE, LONGEST_PAUSE, LONGEST_WAIT = 0.5, 8.0, 120.0
+
+# Encodings of an answer that are named in a message.
+ENCODINGS = ("br", "zstd", "compress")
+
+# Seconds that a message gives as a number.
+MOST_SECONDS = 86_400
+
+# Faults of a request by the class of aiohttp's error, whose text may hold what a server sent; the first that fits.
+FAULTS: Mapping[type[Exception], str] = {
+    aiohttp.ClientConnectorError: "no connection",
+    aiohttp.ServerDisconnectedError: "a connection that the server closed",
+    aiohttp.ServerTimeoutError: "a server that does not answer in time",
+    aiohttp.ClientPayloadError: "an answer that broke off",
+    aiohttp.ClientHttpProxyError: "a proxy that refuses the request",
+    aiohttp.ClientResponseError: "an answer that is not HTTP, or whose headers are too long",
+    aiohttp.InvalidURL: "an address that cannot be used",
+    aiohttp.ClientError: "a request that failed",
+    OSError: "a connection that broke",
+    ValueError: "an address that cannot be used",
+}
 
 T = TypeVar("T")
 
@@ -66,16 +90,18 @@ class Requests:
         """Check the address; `expected` from the server, and the `item` that is asked about, are for messages."""
         self._expected, self._item = expected, item
         self._retries, self._timeout = options.retries, options.timeout
+        check_address(options.url)
         try:
             given = yarl.URL(options.url or "")
             self._url = (given / "chat/completions").with_user(None).with_query(given.query)
-        except ValueError:  # its text may hold a password
-            raise InputError(
-                "--url", "the address of a server, such as http://localhost:8000/v1", "something else", "Check it."
-            ) from None
+            host, login = given.host, f"{given.user or ''}:{given.password or ''}"
+        except Exception:  # of yarl and idna, whose texts hold the address
+            raise wrong_address() from None
+        if not host:
+            raise wrong_address()
         # The address without user, password and query, which may be keys.
         self.shown = str(given.with_user(None).with_query(None).with_fragment(None))
-        key, login = api_key(), f"{given.user or ''}:{given.password or ''}"
+        self._model, key = options.model, api_key()
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if login != ":":
             self._headers["Authorization"] = f"Basic {_base64(login)}"
@@ -83,8 +109,8 @@ class Requests:
             self._headers["Authorization"] = f"Bearer {key}"
         self._proxy = _proxy_of(self._url)
         proxy_password = self._proxy.password if self._proxy else None
-        secrets = {key, login, given.user, given.password, *given.query.values(), proxy_password} - {"", ":", None}
-        self._secrets = sorted({form for text in secrets for form in _forms(str(text))}, key=len, reverse=True)
+        secrets = {key, given.user, given.password, *given.query.values(), proxy_password} - {"", None}
+        self._secrets = frozenset(map(str, secrets))
 
     def __enter__(self) -> "Requests":
         self._is_cancelled = False
@@ -113,7 +139,7 @@ class Requests:
             finally:  # after an error no worker waits for an answer
                 self.cancel()
 
-    def texts(self, body: Mapping[str, Any], wanted: int, name: str) -> list[str]:
+    def texts(self, body: Mapping[str, Any], wanted: int, name: str) -> list[Sample]:
         """Return the texts of a request for the item `name`: at least one, and at most as many as were wanted.
 
         Raises RefusedError if the server refuses the request, RowError if it answers others, ValueError otherwise.
@@ -138,7 +164,7 @@ class Requests:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
-    async def _texts(self, content: bytes, name: str) -> list[str]:
+    async def _texts(self, content: bytes, name: str) -> list[Sample]:
         """Repeat a request until it is answered, with pauses that grow."""
         if self._is_cancelled:
             raise asyncio.CancelledError
@@ -162,7 +188,7 @@ class Requests:
             f"Check the server, --model and {KEY}; finished rows are kept: the same command resumes.",
         )
 
-    async def _attempt(self, content: bytes) -> list[str]:
+    async def _attempt(self, content: bytes) -> list[Sample]:
         """Make a request once; whatever goes wrong with it is an `AttemptError`."""
         try:
             async with self._session.post(
@@ -174,25 +200,23 @@ class Requests:
             raise AttemptError(f"no whole answer within {self._timeout:g} s (--timeout)") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             is_of_row = not isinstance(error, aiohttp.ClientConnectorError | ValueError)
-            reason = getattr(error, "message", None) or str(error) or type(error).__name__
             may_repeat = not isinstance(error, ValueError)  # of an address
-            raise AttemptError(self._shorten(reason), is_of_row=is_of_row, may_repeat=may_repeat) from None
+            raise AttemptError(_fault_of(error), is_of_row=is_of_row, may_repeat=may_repeat) from None
         return self._texts_of(answer)
 
     def _check_status(self, response: aiohttp.ClientResponse, answer: bytes) -> None:
         """Raise unless a request was answered."""
-        status, reason = response.status, self._shorten(answer.decode(errors="replace"))
+        status, reason = response.status, self._words(answer)
         if status < 300:
             return
+        got = _named_status(status, "" if status in (401, 407) else reason)
         if status in REFUSED:
-            raise RefusedError(reason or f"status {status}")
+            raise RefusedError(reason or got)
         if status < 400:
             raise AttemptError(self._redirect(response), is_of_row=False, may_repeat=False)
-        # A server may repeat the key in what it says of it, in any form.
-        got = f"status {status}" + (f" ({reason})" if reason and status not in (401, 407) else "")
         wait = _wait_of(response.headers)
         if wait is not None and wait > LONGEST_WAIT:
-            got, status = f"{got}, and is asked to wait {wait:,.0f} s", 0
+            got, status = f"{got}, and is asked to wait {_in_words(wait)}", 0
         is_of_row = response.status >= 500 or response.status in BUSY[:2]
         raise AttemptError(got, is_of_row=is_of_row, may_repeat=status in BUSY or status >= 500, pause=wait)
 
@@ -200,32 +224,39 @@ class Requests:
         target = "no address"
         with contextlib.suppress(KeyError, ValueError, TypeError):
             to = self._url.join(yarl.URL(response.headers["Location"]))
-            port = "" if to.is_default_port() or not to.port else f":{to.port}"
-            target = f"{to.scheme}://{to.host or ''}{port}{to.path}"  # without user, password and query
-        return f"a redirect (status {response.status}) to {self._shorten(target)}, which is not followed"
+            if to.scheme not in ("http", "https"):
+                target = "another scheme"
+            elif to.host != self._url.host:
+                target = "another host"
+            else:
+                path = "the same path" if to.path == self._url.path else "another path"
+                target = f"{to.scheme}://{self._url.host} ({path})"
+        return f"a redirect (status {response.status}) to {target}, which is not followed"
 
-    def _texts_of(self, answer: bytes) -> list[str]:
+    def _texts_of(self, answer: bytes) -> list[Sample]:
         """Return the texts of an answer, which may be anything that a server sends."""
         try:
             content = json.loads(answer)
         except (ValueError, RecursionError) as error:
-            shown = self._shorten(answer[:MOST_ERROR_BYTES].decode(errors="replace"))
-            raise AttemptError(f"no JSON in {shown!r} ({reason_of(error)})") from None
+            raise AttemptError(f"no JSON in {self._described(answer)} ({reason_of(error)})") from None
         choices = content.get("choices") if isinstance(content, dict) else None
-        texts = [
-            text for choice in (choices if isinstance(choices, list) else ()) if (text := _text_of(choice)) is not None
-        ]
+        given = choices if isinstance(choices, list) else ()
+        texts = [sample for choice in given if (sample := _sample_of(choice)) is not None]
         if not texts:
-            raise AttemptError(f"no text in {self._shorten(answer[:MOST_ERROR_BYTES].decode(errors='replace'))!r}")
+            raise AttemptError(f"no text in {self._described(answer)}")
         return texts
 
-    def _shorten(self, text: str) -> str:
-        """Return the beginning of what a server or a library said, without keys and passwords."""
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        # A server's control characters do not reach a terminal.
-        text = "".join(letter if letter.isprintable() else " " for letter in text).strip()
-        return reason_of(ValueError(text)) if text else ""
+    def _described(self, answer: bytes) -> str:
+        """Say what an answer is that cannot be used."""
+        words = self._words(answer)
+        return f"an answer of {len(answer):,} bytes" + (f": {words}" if words else "")
+
+    def words(self, text: str) -> str:
+        """Return what may be shown of a text of the server; empty where that is little."""
+        return server_words(text, self._model, self._secrets)
+
+    def _words(self, answer: bytes) -> str:
+        return self.words(answer[:MOST_ERROR_BYTES].decode(errors="replace"))
 
 
 def api_key() -> str | None:
@@ -251,20 +282,29 @@ async def _content_of(response: aiohttp.ClientResponse) -> bytes:
         except zlib.error as error:
             raise AttemptError(f"an answer that cannot be decompressed ({reason_of(error)})") from None
     elif kind != "identity":
-        raise AttemptError(f"an answer in the encoding {kind[:20]!r}, which was not asked for,")
+        known = f"the encoding {kind}" if kind in ENCODINGS else "an unknown encoding"
+        raise AttemptError(f"an answer in {known}, which was not asked for,")
     if len(content) > most and response.status < 300:
         raise AttemptError(f"an answer of more than {most:,} bytes", may_repeat=False)
     return bytes(content[:most])
 
 
-def _text_of(choice: Any) -> str | None:
-    """Return the text of one sample; None where there is none, or only what a filter left of it."""
+def _sample_of(choice: Any) -> Sample | None:
+    """Return one sample; None where there is no text, or only what a filter left of it.
+
+    Without a text, an answer that ended at its limit has spent all of its tokens on thoughts, which the server keeps
+    apart.
+    """
     message = choice.get("message") if isinstance(choice, dict) else None
     text = message.get("content") if isinstance(message, dict) else None
+    is_cut = isinstance(choice, dict) and choice.get("finish_reason") == "length"
+    has_thoughts = isinstance(message, dict) and bool(message.get("reasoning_content") or message.get("reasoning"))
+    if is_cut and isinstance(message, dict) and (text is None or (not text and has_thoughts)):
+        return Sample("", is_cut=True, has_thoughts=True)
     if not isinstance(text, str) or choice.get("finish_reason") == "content_filter":
         return None
     # Half a surrogate pair cannot be written: it becomes U+FFFD.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
+    return Sample(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip(), is_cut)
 
 
 def _wait_of(headers: Mapping[str, str]) -> float | None:
@@ -279,17 +319,59 @@ def _wait_of(headers: Mapping[str, str]) -> float | None:
 def _proxy_of(url: yarl.URL) -> yarl.URL | None:
     """The proxy that the environment names for an address."""
     proxies = urllib.request.getproxies()
-    proxy = None if urllib.request.proxy_bypass(url.host or "") else proxies.get(url.scheme, proxies.get("all"))
-    try:
-        return yarl.URL(proxy) if proxy else None
-    except ValueError:
-        raise InputError(f"{url.scheme}_proxy", "the address of a proxy", "something else", "Unset it.") from None
+    kind = url.scheme if url.scheme in proxies else "all"
+    given = None if urllib.request.proxy_bypass(url.host or "") else proxies.get(kind)
+    if not given:
+        return None
+    try:  # without a scheme it is HTTP, as curl has it
+        proxy = yarl.URL(given if "://" in given else f"http://{given}")
+        is_one = proxy.scheme in ("http", "https") and bool(proxy.host) and proxy.port != 0
+    except Exception:  # of yarl and idna, whose texts hold the address
+        is_one = False
+    if not is_one:
+        is_socks = given.lower().startswith("socks")
+        raise InputError(
+            f"{kind}_proxy",
+            "the address of an HTTP proxy, such as http://localhost:8080",
+            "a SOCKS proxy" if is_socks else "something else",
+            "Unset this variable for the command, or name the server's host in no_proxy.",
+        )
+    return proxy
 
 
-def _forms(secret: str) -> set[str]:
-    """A secret as it may be repeated: as it is, escaped, or encoded."""
-    encoded = {_base64(text) for text in (secret, f"Bearer {secret}")}
-    return {secret, json.dumps(secret)[1:-1], urllib.parse.quote(secret), urllib.parse.quote_plus(secret), *encoded}
+def _fault_of(error: Exception) -> str:
+    """Say what went wrong with a request, in no words of the server."""
+    fault = next(words for kind, words in FAULTS.items() if isinstance(error, kind))
+    status = getattr(error, "status", None)
+    if isinstance(error, aiohttp.ClientHttpProxyError) and isinstance(status, int):
+        return f"{fault}: {_named_status(status)}"
+    number = getattr(error, "errno", None)
+    if isinstance(error, aiohttp.ClientSSLError):
+        return f"{fault} by TLS: see the server's certificate"
+    # -2 and the like are getaddrinfo's.
+    reason = os.strerror(number) if isinstance(number, int) and number > 0 else ""
+    is_unknown = isinstance(error, aiohttp.ClientConnectorDNSError)
+    return fault + (f": {reason}" if reason else ": no such host" if is_unknown else "")
+
+
+def _named_status(status: int, reason: str = "") -> str:
+    """A status with the reason, or its name.
+
+    >>> _named_status(404), _named_status(500, "out of memory"), _named_status(599)
+    ('status 404 (Not Found)', 'status 500 (out of memory)', 'status 599')
+    """
+    with contextlib.suppress(ValueError):
+        reason = reason or http.HTTPStatus(status).phrase
+    return f"status {status} ({reason})" if reason else f"status {status}"
+
+
+def _in_words(seconds: float) -> str:
+    """A number of seconds, in few digits.
+
+    >>> _in_words(1000), _in_words(1e300)
+    ('1,000 s', 'more than a day')
+    """
+    return f"{seconds:,.0f} s" if seconds <= MOST_SECONDS else "more than a day"
 
 
 def _base64(text: str) -> str:

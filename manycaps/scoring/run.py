@@ -11,10 +11,12 @@ from typing import Any
 from tqdm import tqdm
 
 from manycaps.catalog import MOMENTS
-from manycaps.kit.base import EmptyCaptions, InputError, words_of_unread
+from manycaps.kit.base import DecoderSigns, EmptyCaptions, InputError, quote_path, words_of_unknown, words_of_unread
 from manycaps.kit.caption_wording import WORDING_ALONE
 from manycaps.kit.kernel_tests import n_threads
+from manycaps.kit.row_images import RepeatedTexts
 from manycaps.scoring.corpus_values import metric_corpus_result
+from manycaps.scoring.run_folder import HOW_TO_BEGIN_AGAIN, run_digest
 from manycaps.scoring.run_settings import (
     Engine,
     PartReport,
@@ -41,6 +43,7 @@ from manycaps.scoring.survey import (
     survey_part,
     write_earlier,
 )
+from manycaps.tables import finite
 
 # Parts that an input makes where their size is not given, and the sizes that they may have: enough for processes to end
 # together, and files that are not too many.
@@ -61,7 +64,7 @@ def run_score(options: ScoreOptions) -> tuple[pathlib.Path, dict[str, Any]]:
     settings, scorers = _prepare(options)
     folder = settings.run_folder()
     with folder.lock():
-        if options.restart:
+        if options.restart and folder.check_ours():
             folder.remove_results()
         return folder.path, _Run(settings, scorers, options).finish()
 
@@ -119,10 +122,10 @@ class _Run:
     """A run of checked settings, whose input is divided into parts."""
 
     def __init__(self, settings: RunSettings, scorers: Sequence[Scorer], options: ScoreOptions) -> None:
-        self.settings, self.scorers, self.options = settings, scorers, options
-        self.folder = settings.run_folder()
         part_bytes = _part_bytes(settings, options.part_bytes)
         now = manifest(settings, list(scorers), part_bytes)
+        self.settings, self.scorers, self.options = settings._replace(run=run_digest(now)), scorers, options
+        self.folder = self.settings.run_folder()
         if not check_same(self.folder, now):
             self.folder.write_json(self.folder.manifest, now)
         if settings.source.needs_store and self.folder.report("joined", 0) is None:
@@ -207,7 +210,18 @@ class _Run:
                 bar.set_postfix(rows=n_rows, rejected=n_rejected)
                 self._check_rejected(n_rows, n_rejected, ENOUGH_ROWS)
         self._check_rejected(n_rows, n_rejected)
+        if name == "score":
+            self._check_counts()
         return n_rows
+
+    def _check_counts(self) -> None:
+        """Raise a ValueError unless every part has been scored with the rows that the survey has counted in it."""
+        for part in self.parts:
+            counts = [self.folder.report(step, part.number) for step in ("survey", "score")]
+            n_read = [report["n_read"] for report in counts if report is not None]
+            if len(set(n_read)) > 1:
+                path = quote_path(self.folder.part_file("score", part.number))
+                raise InputError(path, f"{n_read[0]:,} rows, as counted before", f"{n_read[1]:,}", HOW_TO_BEGIN_AGAIN)
 
     def _check_rejected(self, n_rows: int, n_rejected: int, least: int = 1) -> None:
         """Raise a ValueError if too large a share of the rows is rejected, once there are enough rows."""
@@ -247,26 +261,31 @@ class _Run:
                 f"{n_rejected} of an earlier run with --on-error reject",
                 "Give that option again, or --restart.",
             )
-        folder.write_json(folder.summary, summary)
-        _warn_of_empty(reports)
+        folder.write_json(folder.summary, finite(summary))
+        _warn_of_texts(reports)
+        sum((RepeatedTexts(*report.get("repeated", ())) for report in reports), RepeatedTexts()).warn()
         _warn_of_unread(self.scorers, summary["metrics"])
         return summary
 
 
-def _warn_of_empty(reports: Sequence[Mapping[str, Any]]) -> None:
-    """Warn once of empty captions in all parts."""
-    empty = EmptyCaptions()
+def _warn_of_texts(reports: Sequence[Mapping[str, Any]]) -> None:
+    """Warn once of empty captions, and once of signs of a decoder, in all parts."""
+    empty, signs = EmptyCaptions(), DecoderSigns()
     for report in reports:
         empty.include(**report.get("empty", {}))
+        signs.include(**report.get("signs", {}))
+    signs.warn()
     if empty.n_empty:
         warnings.warn(f"captions: {empty}.", stacklevel=2)
 
 
 def _warn_of_unread(scorers: Sequence[Scorer], results: Mapping[str, Mapping[str, Any]]) -> None:
-    """Warn once where a sentence encoder, and once where a CLIP, did not read texts to their end."""
+    """Warn once where a sentence encoder, and once where a CLIP, did not read texts to their end, or in known words."""
     unread = (scorer.options for scorer in scorers if results[scorer.name].get("n_truncated"))
-    for words in dict.fromkeys(map(words_of_unread, unread)):
-        warnings.warn(words, stacklevel=2)
+    unknown = (words_of_unknown(results[scorer.name]) for scorer in scorers)
+    for words in dict.fromkeys((*map(words_of_unread, unread), *unknown)):
+        if words is not None:
+            warnings.warn(words, stacklevel=2)
 
 
 @contextlib.contextmanager

@@ -26,6 +26,9 @@ NO_ROOM = {
 }
 
 
+# What the manifest of a run says; another file of its name is not ours.
+MANIFEST_KEYS = frozenset({"inputs", "metrics", "versions", "part_bytes"})
+
 # Advice where a file of a run has other content.
 HOW_TO_BEGIN_AGAIN = (
     "Nothing but `manycaps score` writes there: start from scratch with --restart, or use another folder."
@@ -35,9 +38,9 @@ HOW_TO_BEGIN_AGAIN = (
 class RunFolder:
     """Paths of a run's files."""
 
-    def __init__(self, path: str | os.PathLike[str]):
-        """Take the folder; it need not be there."""
-        self.path = pathlib.Path(path)
+    def __init__(self, path: str | os.PathLike[str], run: str | None = None):
+        """Take the folder, which need not be there, and the digest of its run; None: of the manifest in it."""
+        self.path, self._run = pathlib.Path(path), run
         self.rows = self.path / "rows"
         self.parts = self.path / "parts"
         self.manifest = self.path / "manifest.json"
@@ -60,14 +63,22 @@ class RunFolder:
         """Return the file of a step's ("survey" or "score") report on a part; the JSON file is written last."""
         return self.parts / f"{step}-{part:05}.{ending}"
 
+    @property
+    def run(self) -> str:
+        """Digest of the manifest, which seals every part; raise a ValueError if there is none."""
+        if self._run is None:
+            if not self.manifest.is_file():
+                raise InputError(quote_path(self.manifest), "the manifest of the run", "none", HOW_TO_BEGIN_AGAIN)
+            self._run = run_digest(read_saved(self.manifest))
+        return self._run
+
     def report(self, step: str, part: int) -> dict[str, Any] | None:
         """Return the report of a finished part; None if it is not finished."""
-        path = self.part_file(step, part)
-        return _read_sealed(path)["report"] if path.exists() else None
+        return self._read_sealed(step, part)["report"] if self.part_file(step, part).exists() else None
 
     def check_files(self, step: str, part: int) -> None:
         """Raise a ValueError unless the files of a finished part hold what the run wrote."""
-        for name, digest in _read_sealed(self.part_file(step, part))["files"].items():
+        for name, digest in self._read_sealed(step, part)["files"].items():
             path = self.path / name
             actual = file_sha256(path) if path.is_file() else None
             if actual != digest:
@@ -77,11 +88,29 @@ class RunFolder:
     def finish(self, step: str, part: int, report: dict[str, Any], files: Sequence[pathlib.Path] = ()) -> None:
         """Write the report of a step on a part, which marks it as finished.
 
-        The digests of the files that the part has written are kept, so that damage is found when the run resumes.
+        The seal holds the step, the part, the digest of the run's manifest, and the digests of the files that the part
+        has written, so that damage, and the parts of other runs, are found when the run resumes.
         """
         digests = {path.relative_to(self.path).as_posix(): file_sha256(path) for path in files}
-        saved = {"report": report, "files": digests}
+        saved = {**self._place(step, part), "report": report, "files": digests}
         self.write_json(self.part_file(step, part), saved | {"digest": _digest(saved)})
+
+    def _place(self, step: str, part: int) -> dict[str, Any]:
+        """What the seal of a part says of its place."""
+        return {"step": step, "part": part, "run": self.run}
+
+    def _read_sealed(self, step: str, part: int) -> dict[str, Any]:
+        """Read what `finish` has written; raise a ValueError if something else is in the file now."""
+        path, place = self.part_file(step, part), self._place(step, part)
+        saved = read_saved(path)
+        digest = saved.pop("digest", None)
+        if digest != _digest(saved):
+            raise InputError(quote_path(path), "what a run has saved", "other content", HOW_TO_BEGIN_AGAIN)
+        differs = next((name for name in place if saved.get(name) != place[name]), None)
+        if differs is not None:
+            got = "one of another run" if differs == "run" else f"{differs} {quote_value(saved.get(differs))}"
+            raise InputError(quote_path(path), f"{step} of part {part} of this run", got, HOW_TO_BEGIN_AGAIN)
+        return saved
 
     def write(self, path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
         """Let `write` make a file under a temporary name, and rename it when it is on the disk.
@@ -121,13 +150,33 @@ class RunFolder:
             for path in folder.glob(f"{INCOMPLETE}*"):
                 path.unlink(missing_ok=True)
 
+    def check_ours(self) -> bool:
+        """Say whether the folder holds a run; raise a ValueError if it holds files that no manifest says are ours."""
+        if self.manifest.is_file():
+            saved = read_saved(self.manifest)
+            if saved.keys() >= MANIFEST_KEYS:
+                return True
+        there = next((path for path in [self.manifest, *self._own_files()] if path.exists()), None)
+        if there is None:
+            return False
+        raise InputError(
+            quote_path(self.path),
+            "a new folder, or one that holds a run of `manycaps score`",
+            f"one with {there.relative_to(self.path)} and no manifest of a run",
+            "Give another folder with -o, or move these files away.",
+        )
+
     def remove_results(self) -> None:
-        """Remove every file that a run writes, and no other."""
-        own = [self.summary, self.rejected, self.wording, self.manifest, self.store, self.document_frequency]
-        for step in ("survey", "score", "earlier", "documents", "joined"):
-            own += self.parts.glob(f"{step}-*")
-        for path in (*own, *self.rows.glob("part-*.parquet")):
+        """Remove every file that a run writes, and no other; the manifest, which says that they are ours, is last."""
+        for path in (*self._own_files(), self.manifest):
             path.unlink(missing_ok=True)
+
+    def _own_files(self) -> Iterator[pathlib.Path]:
+        """Yield the files of a run that are or may be there, but for the manifest."""
+        yield from (self.summary, self.rejected, self.wording, self.store, self.document_frequency)
+        for step in ("survey", "score", "earlier", "documents", "joined"):
+            yield from self.parts.glob(f"{step}-*")
+        yield from self.rows.glob("part-*.parquet")
 
     def _explain(self, error: OSError) -> OSError:
         """Explain an error of a full or read-only disk; return any other as it is."""
@@ -151,13 +200,9 @@ def read_saved(path: pathlib.Path) -> dict[str, Any]:
     return saved
 
 
-def _read_sealed(path: pathlib.Path) -> dict[str, Any]:
-    """Read what `finish` has written; raise a ValueError if something else is in the file now."""
-    saved = read_saved(path)
-    digest = saved.pop("digest", None)
-    if digest != _digest(saved):
-        raise InputError(quote_path(path), "what a run has saved", "other content", HOW_TO_BEGIN_AGAIN)
-    return saved
+def run_digest(manifest: dict[str, Any]) -> str:
+    """Return the digest of a run's manifest, written or read."""
+    return _digest(json.loads(json.dumps(manifest)))
 
 
 def _digest(saved: dict[str, Any]) -> str:

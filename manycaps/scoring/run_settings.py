@@ -42,10 +42,12 @@ class RunSettings(NamedTuple):
     on_error: str
     # Whether no row has two references, so that human_parity measures the wording alone.
     are_single: bool = False
+    # Digest of the manifest, once that is written.
+    run: str | None = None
 
     def run_folder(self) -> RunFolder:
         """Return the folder of the results."""
-        return RunFolder(self.folder)
+        return RunFolder(self.folder, self.run)
 
     def scorers(self) -> list[Scorer]:
         """Return the metrics, loaded once in each process."""
@@ -129,6 +131,7 @@ def run_settings_of(options: ScoreOptions) -> RunSettings:
         options.limit,
         either=either,
         split=options.split,
+        by_line=options.aligned,
     )
     return RunSettings(os.path.abspath(options.output), source, metrics, options.on_error)
 
@@ -209,6 +212,7 @@ def inputs(settings: RunSettings) -> dict[str, Any]:
         "media": dict(source.media),
         "limit": source.limit,
         **({} if split is None else {"split": split}),
+        **({} if files[0].aligned is None else {"aligned": True}),
     }
 
 
@@ -225,8 +229,11 @@ def versions(scorers: list[Scorer]) -> dict[str, str]:
 
 
 def check_same(folder: RunFolder, now: dict[str, Any]) -> bool:
-    """Say whether a folder holds a run that can be resumed; raise a ValueError if it holds scores of another run."""
-    if not folder.manifest.exists():
+    """Say whether a folder holds a run that can be resumed; raise a ValueError if it holds scores of another run.
+
+    Nor may it hold files that no manifest says are ours.
+    """
+    if not folder.check_ours():
         return False
     before = read_saved(folder.manifest)
     now = json.loads(json.dumps(now))

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.caption_tables import BadRow, CaptionRow
-from manycaps.kit.base import EmptyCaptions
+from manycaps.kit.base import DecoderSigns, EmptyCaptions
+from manycaps.kit.caption_sets import CAPTION_COLUMNS
+from manycaps.kit.row_images import RepeatedTexts, repeated_texts, text_hashes
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.run_settings import RunPart, RunSettings
 from manycaps.scoring.scorer import DocumentTable, Scorer, Scores
@@ -73,11 +75,12 @@ class _PartScores:
         self.n_earlier = {scorer.name: collections.Counter(n_earlier) for scorer in self.scorers}
         self.documents = _documents(settings.run_folder())
         self.rejected: list[dict[str, Any]] = []
-        self.n_rejected = self.n_rows = 0
+        self.n_rejected = self.n_rows = self.n_read = 0
         finders = [scorer.module.has_token(scorer.options) for scorer in self.scorers]
         # A single metric is asked directly: once a caption.
         has_token = finders[0] if len(finders) == 1 else lambda caption: all(find(caption) for find in finders)
-        self.empty = EmptyCaptions(has_token)
+        self.empty, self.signs = EmptyCaptions(has_token), DecoderSigns()
+        self.repeated = RepeatedTexts()
         self.metrics = {scorer.name: _MetricSums(scorer) for scorer in self.scorers}
 
     def score(self, rows: Sequence[CaptionRow], unreadable: Sequence[BadRow]) -> dict[str, list[Any]]:
@@ -85,8 +88,11 @@ class _PartScores:
         for bad in unreadable:
             self._reject(bad, None)
         self.n_rejected += len(unreadable)
+        self.n_read += len(rows) + len(unreadable)
         for row in rows:
             self.empty.add([*(row.predictions or []), *(row.references or [])])
+            self.signs.add(row.predictions or (), row.references or ())
+        self.repeated += repeated_texts(row.references or () for row in rows)
         if self.keeps_ids:
             self.ids += [id_digest(row.id) for row in rows]
         columns: dict[str, list[Any]] = {}
@@ -101,6 +107,7 @@ class _PartScores:
             if good:
                 scores = scorer.scores(values, self.n_earlier[scorer.name], self.documents)
                 self.metrics[scorer.name].add(scores, len(good))
+                self.metrics[scorer.name].add_captions(values)
                 columns |= {name: _spread(column, good, len(rows)) for name, column in scores.columns.items()}
         self.n_rejected += len(refused)
         kept = [number for number in range(len(rows)) if number in scored]
@@ -117,13 +124,15 @@ class _PartScores:
     def report(self) -> dict[str, Any]:
         """Return the report of the part."""
         metrics = {name: sums.report() for name, sums in self.metrics.items()}
-        counts = {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "empty": self.empty.counts()}
-        return {**counts, "metrics": metrics}
+        counts = {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "n_read": self.n_read}
+        warned = {"empty": self.empty.counts(), "repeated": list(self.repeated), "signs": self.signs.counts()}
+        return {**counts, **warned, "metrics": metrics}
 
     def save_sums(self, path: pathlib.Path) -> None:
         """Write the sums of the corpus tests, and what other values of the corpus need."""
         arrays = {f"drawn:{name}": metric.drawn for name, metric in self.metrics.items() if metric.drawn is not None}
         for name, metric in self.metrics.items():
+            arrays |= {f"images:{name}:{key}": np.concatenate(parts) for key, parts in metric.captions.items()}
             if metric.reduction is not None:
                 arrays |= {f"reduced:{name}:{key}": array for key, array in metric.reduction.arrays().items()}
         with path.open("wb") as file:
@@ -146,6 +155,17 @@ class _MetricSums:
         self.counts: collections.Counter[str] = collections.Counter()
         self.smallest: collections.Counter[float] = collections.Counter()
         self.signature: str | None = None
+        # Hashes of the captions of rows, and their numbers, where rows of one image count: with intervals or tests.
+        self.has_clusters = "clusters" in scorer.options and scorer.module.has_effect("clusters", scorer.options)
+        self.captions: dict[str, list[np.ndarray]] = {}
+
+    def add_captions(self, columns: Mapping[str, Any]) -> None:
+        """Take in the captions of a chunk."""
+        if not self.has_clusters or not any(columns.get("references", ())):
+            return
+        for side in CAPTION_COLUMNS:
+            self.captions.setdefault(side, []).append(text_hashes(columns[side]))
+            self.captions.setdefault(f"n_{side}", []).append(np.array([len(row) for row in columns[side]]))
 
     def add(self, scores: Scores, n_rows: int) -> None:
         """Take in a chunk."""

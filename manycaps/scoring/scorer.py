@@ -3,8 +3,10 @@
 import collections
 import functools
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from manycaps.caption_tables import CaptionRow
 from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
@@ -34,6 +36,9 @@ ROW_FIELDS = {
 COUNTS = (
     "n_truncated",
     "n_windowed",
+    "n_pieces",
+    "n_unknown_pieces",
+    "n_words",
     "n_unknown_words",
     "n_captions",
     "n_captions_references",
@@ -89,14 +94,22 @@ class Scorer:
         # Whether a value of the corpus needs the embeddings of all rows at once.
         self.gathers = gathers(self.record.reduction, self.options)
 
-    def reduction(self) -> Reduction | None:
-        """Return the reduction for values of the corpus that are not means over rows; None for most metrics."""
-        return reduction_of(self.record.reduction, self.module, self.options)
+    def reduction(self, clusters: Sequence[Hashable] | None = None) -> Reduction | None:
+        """Return the reduction for values of the corpus that are not means over rows; None for most metrics.
+
+        `clusters` are labels of the rows, where some are of one image.
+        """
+        options = self.options if clusters is None else {**self.options, "clusters": clusters}
+        return reduction_of(self.record.reduction, self.module, options)
 
     def check_reducible(self) -> None:
         """Raise a ValueError if a value of the corpus cannot be computed in parts."""
         if self.record.not_scored:
             raise InputError(f"-m {self.name}", *self.record.not_scored)
+        if self.options.get("quality") is not None:
+            raise InputError(
+                "--option quality", "none", "numbers of rows", "Leave it out, or give all rows to the module in Python."
+            )
         if self.record.scored_with_table and self.options["document_frequency"] is None:
             raise InputError(
                 f"--option {self.name}.document_frequency",
@@ -238,6 +251,9 @@ class Scorer:
             # An interval needs two rows of the corpus, not of a part.
             options = {**self.options, "confidence_level": None}
             self.module.check_sizes(text_counts(**checked), CAPTION_COLUMNS, options)
+        is_embedded = self.has_model and self.options.get("encoder") is not None
+        if is_embedded and self.module.has_effect("encoder", self.options):
+            self.module.encoder.check_known(checked, self.options)
         return checked
 
     def _distribution_scores(
@@ -262,7 +278,8 @@ class Scorer:
 
             values = values_of_rows(rows, options, lambda steps, **_: steps)
             columns_of_rows: dict[str, Collection[Any]] = {**values.columns, DISTANCE_COLUMN: values.distances.pack()}
-            return Scores(columns_of_rows, counts, signature, reduced=columns)
+            support = self._support(columns, options)
+            return Scores(columns_of_rows, counts, signature, reduced={**columns, "support": support})
         has_excess = self.module.SETS.has_excess(rows.sizes, options)
         compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier, has_excess)
         row_columns: dict[str, Collection[Any]] = {self.name: compared.statistic}
@@ -275,6 +292,14 @@ class Scorer:
         tests = compared.splits.row_tests(compared.statistic)
         row_columns |= dict(zip(columns_of_tests(self.name), tests, strict=True))
         return Scores(row_columns, counts, signature, compared.splits.drawn_sums, compared.splits.smallest, reduced)
+
+    def _support(self, columns: Mapping[str, list[Any]], options: Mapping[str, Any]) -> "list[np.ndarray]":
+        """Support of the sentences of every row, for human parity; an empty array where each text is one sentence."""
+        from manycaps.kit.parity_sentences import support_of_row
+
+        spans, distances = self.module.sentence_distances(**columns, options=options)
+        nothing = np.empty(0)
+        return [nothing if max(row.n_sentences) == 1 else support_of_row(row, distances).ravel() for row in spans]
 
 
 class DocumentTable(NamedTuple):

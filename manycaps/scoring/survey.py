@@ -104,8 +104,9 @@ def survey_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
         write_digests(path, digests, folder)
     if counter is not None:
         files.append(folder.part_file("survey", part.number, "frequencies.json"))
-        folder.write_json(files[-1], {"n_documents": n_documents, "counts": counts}, compact=True)
-    report = {"n_rows": n_rows, "n_rejected": n_bad, "n_compared": n_compared}
+        counted = {"n_documents": n_documents, "tokenizer": counter.options["tokenizer"], "counts": counts}
+        folder.write_json(files[-1], counted, compact=True)
+    report = {"n_rows": n_rows, "n_rejected": n_bad, "n_read": n_rows + n_bad, "n_compared": n_compared}
     folder.finish("survey", part.number, report, files)
     return report
 
@@ -146,10 +147,11 @@ def find_repeated_ids(
 def merge_documents(folder: RunFolder, n_parts: int) -> None:
     """Add up the document frequencies of all parts, and write them as a table."""
     counts: collections.Counter[str] = collections.Counter()
-    n_documents = 0
+    n_documents, tokenizer = 0, None
     for part in range(n_parts):
         path = folder.part_file("survey", part, "frequencies.json")
         saved = read_saved(path)
+        tokenizer = saved.get("tokenizer")
         counts.update(saved["counts"])
         n_documents += saved["n_documents"]
     if n_documents < 2:
@@ -160,7 +162,8 @@ def merge_documents(folder: RunFolder, n_parts: int) -> None:
             "Add rows, or give --option document_frequency=FILE, made with `manycaps count-document-frequency`.",
         )
     warn_of_no_weight(n_documents if counts and min(counts.values()) == n_documents else 0)
-    table = {"n_documents": n_documents, "document_frequency": dict(sorted(counts.items()))}
+    table: dict[str, Any] = {"n_documents": n_documents} | ({} if tokenizer is None else {"tokenizer": tokenizer})
+    table["document_frequency"] = dict(sorted(counts.items()))
     folder.write_json(folder.document_frequency, table, compact=True)
     folder.finish("documents", 0, {"n_documents": n_documents}, [folder.document_frequency])
 

@@ -44,9 +44,14 @@ from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .caption_wording import LanguageModel as LanguageModel
 from .ngram_scores import NgramOrder as NgramOrder
+from .parity_faults import PeopleValues as PeopleValues
+from .parity_sentences import Spans as Spans
 from .parity_tails import Tail as Tail
 from .parity_tests import RowGaps as RowGaps
+from .parity_texts import SentencesOfRows as SentencesOfRows
+from .row_images import text_key as text_key
 from .vector_rows import EmbeddingRows as EmbeddingRows
+from .words_sentences import check_language as check_language
 
 _DESCRIPTION = """
 Homogeneity compares models, runs, temperatures or checkpoints that answered the same prompts several times each: do
@@ -198,6 +203,10 @@ class Homogeneity(CollectionModule, evaluate.Measurement):
         if options["clusters"] is not None:
             check_clusters(options["clusters"], len(predictions))
         warn_of_few_prompts(len(predictions), options["p_value"])
+        if IS_EMBEDDED.holds(options):
+            columns = {f"others[{name!r}]": texts for name, texts in others.items()}
+            columns |= {"predictions": predictions} | ({"references": references} if people else {})
+            self.encoder.check_known(columns, options)
         rows = [[text for row in together for text in row] for together in zip(*models.values(), strict=True)]
         settings = {name: options[name] for name in ("clusters", "p_value", "n_resamples", "seed")}
         compared = compare_models(models, self._distances(rows, options), progress=self.progress, **settings)
@@ -229,6 +238,7 @@ class Homogeneity(CollectionModule, evaluate.Measurement):
         return signature(
             "homogeneity",
             distance=options["distance"],
+            others=None if options["others"] is None else len(options["others"]),
             tokenizer=tokenizer_name(options["tokenizer"]) if is_ngram else None,
             equivalent=(getattr(equivalent, "__name__", "function") if callable(equivalent) else equivalent)
             if is_classes

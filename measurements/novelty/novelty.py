@@ -20,12 +20,18 @@ from .base import (
 from .novel_ngrams import (
     TrainingCaptions,
     caption_novelty,
+    check_some_training,
     check_training,
     is_references,
     novelty_details,
     novelty_values,
+    rows_of_images,
 )
 from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
+
+# isort: split
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .row_images import text_key as text_key
 
 _DESCRIPTION = """
 Novelty says how much of what a system writes it has from its training captions: the share of captions that occur among
@@ -101,16 +107,20 @@ class Novelty(CollectionModule, evaluate.Measurement):
             )
         texts = tokenize_rows([*predictions, *references], options["tokenizer"])
         sizes = [len(row) for row in texts]
-        rows = np.repeat(np.tile(np.arange(len(predictions)), 2), sizes)
+        is_other_rows = is_references(options["training"])
+        images = rows_of_images(references) if is_other_rows else np.arange(len(predictions))
+        rows = np.repeat(np.tile(images, 2), sizes)
         captions = [tokens for row in texts for tokens in row]
         is_candidate = np.arange(len(captions)) < sum(sizes[: len(predictions)])
-        if is_references(options["training"]):  # people's captions of the other rows
+        if is_other_rows:  # people's captions of the other rows
             people, source = list(itertools.compress(captions, ~is_candidate)), "references"
+            check_some_training(any(people), "none in the references")
             counts = caption_novelty(captions, rows, [(people, rows[~is_candidate])])
             n_training = len(people)
         else:
             training, source = TrainingCaptions(options["training"], options["tokenizer"]), "given"
             counts = caption_novelty(captions, rows, training)
+            training.check_not_empty()
             n_training = training.n_captions
         result = novelty_values(counts, is_candidate)
         if has_people:

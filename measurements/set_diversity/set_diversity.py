@@ -12,9 +12,9 @@ from .base import (
     About,
     CollectionModule,
     Effect,
-    InputError,
     Option,
     by_value,
+    check_beside_rows,
     dependent_options,
     has_references,
     one_of,
@@ -25,12 +25,14 @@ from .base import (
 )
 from .caption_sets import check_clusters
 from .diversity_sets import (
+    ANSWER_ORDERS,
     MOST_CAPTIONS,
     REFERENCES,
     SIZES,
     Kernels,
     Sets,
     answer_values,
+    as_quality,
     check_equivalent,
     check_kernels,
     check_orders,
@@ -52,6 +54,10 @@ from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_se
 from .ngram_scores import DOCUMENT_FREQUENCY, FREQUENCIES, warn_of_equal_documents
 from .sets_classes import CLASSES, class_labels, mean_class_values
 from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
+
+# isort: split
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .row_images import text_key as text_key
 
 _DESCRIPTION = """
 set_diversity measures how different the texts of one row are from each other, captions of an image or answers to a
@@ -95,12 +101,6 @@ _EXAMPLES = """
 >>> [round(result[key], 2) for key in ("vendi_ngram_1", "vendi_ngram_1_references", "div_1", "unique_share")]
 [1.27, 1.99, 0.54, 0.75]
 """
-
-
-def check_k(options):
-    """Raise if a number of texts is given, and nothing that says which of them are equivalent."""
-    if options["k"] is not None and options["equivalent"] is None:
-        raise InputError("k", "equivalent beside it", "none", "Say which texts say the same, or leave k out.")
 
 
 # When captions are embedded.
@@ -152,15 +152,28 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
                 "distance of their embeddings up to which they do, such as 0.3 (calibrated for MiniLM), or a function "
                 "of two captions that returns a bool, such as a judge (`manycaps.sampling.SameMeaning`).",
             ),
-            "k": Option(
-                None,
-                or_none(whole_number(1, MOST_CAPTIONS)),
-                "Captions whose classes are counted; by default the smallest number of any row, on both sides. "
-                "Values are means over all choices of k of a row's captions.",
-                fits=check_k,
-            ),
         }
-        | dependent_options(HAS_CLASSES, CLASSES)
+        | dependent_options(
+            HAS_CLASSES,
+            CLASSES
+            | {
+                "k": Option(
+                    None,
+                    or_none(whole_number(1, MOST_CAPTIONS)),
+                    "Captions whose classes are counted; by default the smallest number of any row, on both sides.",
+                ),
+                "answer_order": Option(
+                    "any",
+                    one_of(ANSWER_ORDERS),
+                    '`"any"`: the mean over all choices and orders of k captions; `"given"`: the first k as given.',
+                ),
+                "quality": Option(
+                    None,
+                    check_beside_rows,
+                    "n_rows lists of a number of at least 0 for each candidate, for `quality_utility_k`.",
+                ),
+            },
+        )
         | dependent_options(IS_EMBEDDED, ENCODER_OPTIONS)
         | INTERVALS
         | dependent_options(HAS_INTERVALS, {"clusters": INTERVALS["clusters"]})
@@ -190,10 +203,12 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
         distinct_k | 1 to k | | with `equivalent`: classes of equivalent captions among k (NoveltyBench, Zhang et al.
             2025)
         utility_k | above 0 to 1 | | with `equivalent`: share of k captions, read with patience 0.8, that say something
-            new
+            new: NoveltyBench's utility with a quality of 1 for all
         n_classes | 1 to n | | with `equivalent`: classes of equivalent captions among all of a row
         semantic_entropy | 0 to log n | | with `equivalent`: entropy of the classes of a row, in nats (Farquhar et al.
             2024)
+        quality_utility_k | 0 to the largest quality | higher | with `quality`: NoveltyBench's utility of the
+            candidates; a caption that says something new counts with its quality, another with 0
         corpus_mbleu_4 | 0 to 1 | | corpus BLEU-4 of the first captions of all rows against the others, the same for the
             second ones, and so on; mean over places. What papers report; it depends on the order of the captions
         corpus_... | | | the same of all captions of a side as one set
@@ -215,7 +230,7 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
     def result(self, predictions, references, options):
         """Measure the sets of each side, and return the result."""
         source, clusters = options["document_frequency"], options["clusters"]
-        table = None if source is None else self.frequencies.load(source)
+        table = None if source is None else self.frequencies.load(source, options["tokenizer"])
         if clusters is not None:
             check_clusters(clusters, len(predictions))
         given = {"predictions": predictions} | ({"references": references} if has_references(references) else {})
@@ -226,6 +241,8 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
         ]
         if table is None:
             warn_of_equal_documents(sides[-1].tokens, sides[-1].name)
+        if IS_EMBEDDED.holds(options):
+            self.encoder.check_known(given, options)
         kernels = self._kernels(rows, options)
         over_rows = {name: options[name] for name in ("details", "confidence_level", "clusters")}
         result = row_result(*set_values(sides, kernels, table, self.progress), **over_rows)
@@ -248,19 +265,28 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
             vectors = self._vectors(sides.values(), options)
         elif hasattr(equivalent, "of_pairs"):  # it answers many pairs at once, and keeps the answers
             equivalent.of_pairs(pairs_to_judge(row for rows in sides.values() for row in rows))
-        values = []
-        for rows in sides.values():
-            judged = (
-                judge_texts(row, equivalent) if callable(equivalent) else near_texts(row, vectors, equivalent)
+        values, order = [], options["answer_order"]
+        labels = {
+            name: [
+                class_labels(
+                    judge_texts(row, equivalent) if callable(equivalent) else near_texts(row, vectors, equivalent),
+                    options["classes"],
+                )
                 for row in rows
-            )
-            sizes = [
-                np.bincount(class_labels(are_equivalent, options["classes"])).tolist() for are_equivalent in judged
             ]
-            row_values = [answer_values(row_sizes, k) for row_sizes in sizes]
+            for name, rows in sides.items()
+        }
+        for rows in labels.values():
+            row_values = [answer_values(row, k, order) for row in rows]
             values.append(dict(zip(("distinct_k", "utility_k"), map(list, zip(*row_values, strict=True)), strict=True)))
-            values[-1] |= mean_class_values(sizes)
-        return row_result(*values, **over_rows) | {"k": k}
+            values[-1] |= mean_class_values([np.bincount(row).tolist() for row in rows])
+        result = row_result(*values, **over_rows) | {"k": k}
+        if options["quality"] is not None:
+            qualities = as_quality(options["quality"], list(map(len, sides["predictions"])))
+            pairs = zip(labels["predictions"], qualities, strict=True)
+            utilities = [answer_values(row, k, order, quality)[1] for row, quality in pairs]
+            result |= row_result({"quality_utility_k": utilities}, **over_rows)
+        return result
 
     def _vectors(self, sides, options):
         """Vectors of all captions, of length 1; each distinct caption is embedded once."""
@@ -288,6 +314,9 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
             sizes=options["sizes"],
             equivalent=equivalent if is_near or equivalent is None else getattr(equivalent, "__name__", "function"),
             classes=None if equivalent is None or options["classes"] == "connected" else options["classes"],
+            k=options["k"],
+            answer_order=None if options["answer_order"] == "any" else options["answer_order"],
+            quality=None if options["quality"] is None else "given",
             **(encoder_settings(options) if has_embedding else {}),
             zlib=zlib.ZLIB_RUNTIME_VERSION,
         )

@@ -23,6 +23,7 @@ from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .ngram_scores import NgramOrder as NgramOrder
+from .row_images import text_key as text_key
 
 _DESCRIPTION = """
 vdtk_concept_overlap says how many images have a caption that names a class of another data set, such as one on which a

@@ -29,6 +29,10 @@ from .diversity_measures import (
 from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, check_encoder, encoder_settings
 from .tokenization import as_tagger, check_pos, token_finder, tokenizer_name
 
+# isort: split
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .row_images import text_key as text_key
+
 # The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.
 PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
 
@@ -152,6 +156,8 @@ class VdtkDiversity(CollectionModule, evaluate.Measurement):
 
     def result(self, data, options):
         """Count words, n-grams and captions, and return the result."""
+        if is_semantic(options):
+            self.encoder.check_known({"data": data}, encoder_options(options))
         diversity = self._diversity(options)
         chunks = list(row_chunks(data, CHUNK_CAPTIONS))
         for chunk in self.progress(chunks, desc="diversity", unit="chunk", delay=1):

@@ -52,6 +52,7 @@ from .vector_rows import embed_caption_rows
 from .caption_sets import exact_splits as exact_splits
 from .meteor15_search import english_stem as english_stem
 from .ngram_scores import NgramOrder as NgramOrder
+from .row_images import text_key as text_key
 from .triangle_rank import statistic_range as statistic_range
 
 _DESCRIPTION = """
@@ -273,6 +274,8 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
     def _vectors(self, rows, used, vectors, options):
         """Vectors of the captions of every row, each distinct caption embedded once."""
         if vectors is None:
+            places = dict(zip(used, rows, strict=True))
+            self.encoder.check_known({"data": [places.get(i, []) for i in range(used[-1] + 1)]}, options)
             embedded = embed_caption_rows(
                 rows, [], lambda captions: self.encoder.embed(captions, options, self.progress)
             )

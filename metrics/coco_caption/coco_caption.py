@@ -21,6 +21,10 @@ from .meteor15_search import LANGUAGES, stemmer_version
 from .ngram_scores import DOCUMENT_FREQUENCY, FREQUENCIES
 from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 
+# isort: split
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .row_images import text_key as text_key
+
 _DESCRIPTION = """
 The evaluation of captions as the COCO caption code (pycocoevalcap) does it: BLEU-1 to 4, METEOR 1.5, ROUGE-L and CIDEr,
 which is CIDEr-D. The same tokens and the same numbers, without Java, for the corpus and for every caption.
@@ -93,7 +97,7 @@ class CocoCaption(CollectionModule, evaluate.Metric):
     def score_with_sums(self, predictions, references, options):
         """Return the result, and the sums that give the numbers of a larger corpus."""
         progress, source = self.progress, options["document_frequency"]
-        table = None if source is None else self.frequencies.load(source)
+        table = None if source is None else self.frequencies.load(source, options["tokenizer"])
         tokens = (ngram_tokens(rows, options["tokenizer"]) for rows in (predictions, references))
         lexicon = load_lexicon(options["meteor15_data"], progress, options["language"])
         scored = coco_scores(*tokens, lexicon, progress, table)

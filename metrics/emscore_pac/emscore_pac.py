@@ -52,6 +52,7 @@ from .clip_checkpoints import Treatment as Treatment
 from .clip_model import read_weights as read_weights
 from .embeddings import paired_cosines as paired_cosines
 from .images import unwrap_value as unwrap_value
+from .row_images import text_key as text_key
 from .tokenization import Shape as Shape
 from .vector_rows import EmbeddingRows as EmbeddingRows
 

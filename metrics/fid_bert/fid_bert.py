@@ -13,6 +13,7 @@ from .vector_rows import POOLED, READY_VECTORS, Vectors, check_side_sizes, encod
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .row_images import text_key as text_key
 from .tokenization import Shape as Shape
 
 # Why a side needs two captions, for the message.

@@ -48,6 +48,7 @@ from .clip_checkpoints import Treatment as Treatment
 from .clip_encoder import choose_variant as choose_variant
 from .clip_model import read_weights as read_weights
 from .images import unwrap_value as unwrap_value
+from .row_images import text_key as text_key
 from .tokenization import Shape as Shape
 from .videos import EncodedVideo as EncodedVideo
 

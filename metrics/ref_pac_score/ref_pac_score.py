@@ -26,6 +26,7 @@ from .caption_sets import exact_splits as exact_splits
 from .clip_checkpoints import Treatment as Treatment
 from .clip_model import read_weights as read_weights
 from .images import unwrap_value as unwrap_value
+from .row_images import text_key as text_key
 from .tokenization import Shape as Shape
 from .vector_rows import EmbeddingRows as EmbeddingRows
 from .videos import EncodedVideo as EncodedVideo

@@ -16,6 +16,10 @@ from .ngram_scores import (
 from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
 
+# isort: split
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .row_images import text_key as text_key
+
 _DESCRIPTION = """
 TRM-CIDEr compares the distribution of several candidate captions with the distribution of several human captions of the
 same image or video: the triangle-rank statistic over CIDEr-D distances, computed exactly, with exact p-values. The

@@ -13,6 +13,7 @@ from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .meteor15_search import english_stem as english_stem
+from .row_images import text_key as text_key
 
 _DESCRIPTION = """
 TRM-METEOR compares the distribution of several candidate captions with the distribution of several human captions of

@@ -9,6 +9,7 @@ from .caption_wording import (
     corpus_wording,
     load_language_model,
     number_texts,
+    seen_references,
     telling_phrases,
     wording_of,
 )
@@ -17,6 +18,7 @@ from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .parity_tails import Tail as Tail
+from .row_images import text_key as text_key
 
 _DESCRIPTION = """
 Wording says whether captions are put into words as people put them: broken language, such as doubled words or ends that
@@ -92,7 +94,9 @@ class Wording(CollectionModule, evaluate.Metric):
         if clusters is not None:
             check_clusters(clusters, len(predictions))
         candidates, people = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
-        texts = number_texts(candidates, people, clusters, load_language_model(source))
+        model = load_language_model(source, options["tokenizer"])
+        texts = number_texts(candidates, people, clusters, model)
+        seen_references(texts).warn()
         measured = corpus_wording(wording_of(texts, is_tested=source is None), clusters, level)
         measured.warn_of_few_rows()
         result = {**measured.result(level), "n_rows": len(predictions)}

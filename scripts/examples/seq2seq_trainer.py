@@ -37,6 +37,7 @@ from accelerate import PartialState
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import manycaps
+from manycaps.integrations import SamplingTrainer, decode_candidates
 from manycaps.kit.base import check_loaded_tensors
 
 # Sampled candidates per image, and tokens of the longest caption.
@@ -116,17 +117,6 @@ def collate(tokenizer: transformers.PreTrainedTokenizerFast, rows: list[dict]) -
     return {"pixel_values": torch.tensor([row["image"] for row in rows], dtype=torch.float32), "labels": labels}
 
 
-class SamplingTrainer(transformers.Seq2SeqTrainer):
-    """Keeps the candidates of an image together: predictions have shape (n_images, n_tokens, n_candidates)."""
-
-    def prediction_step(self, *arguments, **keywords):
-        """Fold the (n_images * n_candidates, n_tokens) of `generate`: tokens second, the axis that is padded."""
-        loss, samples, labels = super().prediction_step(*arguments, **keywords)
-        if samples is not None:
-            samples = samples.unflatten(0, (-1, N_CANDIDATES)).transpose(1, 2)
-        return loss, samples, labels
-
-
 class CaptionMetrics:
     """The `compute_metrics` of a data set with several references per row."""
 
@@ -137,25 +127,20 @@ class CaptionMetrics:
         self.trm_meteor = manycaps.load("trm_meteor", details=True)
         self.mmd_bert = manycaps.load("mmd_bert", encoder=bag_of_words, details=True)
 
-    def decode(self, tokens: np.ndarray) -> list[str]:
-        """Return the text of every row of tokens."""
-        return self.tokenizer.batch_decode(tokens, skip_special_tokens=True)
-
     def __call__(self, evaluated: transformers.EvalPrediction) -> dict[str, float]:
         """Return scalars for the log; the sampled captions go to a file, one line a row."""
-        samples, labels = evaluated.predictions, evaluated.label_ids
-        # Batches of different lengths are joined with -100, in predictions as in labels; no tokenizer knows -100.
-        samples = np.where(samples == -100, self.tokenizer.pad_token_id, samples)
-        labels = np.where(labels == -100, self.tokenizer.pad_token_id, labels)
         # With several processes the last batch was filled up with rows of the first.
-        samples, labels = samples[: len(self.rows)], labels[: len(self.rows)]
+        samples, labels = (tokens[: len(self.rows)] for tokens in (evaluated.predictions, evaluated.label_ids))
 
         # The references never reach the model: they belong to the evaluation rows, in order. Labels prove the order.
         references = self.rows["references"]
-        if self.decode(labels) != self.decode(self.tokenizer(list(self.rows["caption"]))["input_ids"]):
+        captions = self.tokenizer(list(self.rows["caption"]))["input_ids"]
+        expected = self.tokenizer.batch_decode(captions, skip_special_tokens=True)
+        if decode_candidates(labels, self.tokenizer) != [[caption] for caption in expected]:
             raise ValueError("evaluation rows: expected the order of the data set, got another. Do not shuffle them.")
 
-        predictions = [self.decode(row.T) for row in samples]
+        # Batches of different lengths are joined with -100, in predictions as in labels, which no tokenizer knows.
+        predictions = decode_candidates(samples, self.tokenizer)
         results = [
             module.compute(predictions=predictions, references=list(references))
             for module in (self.human_parity, self.trm_meteor, self.mmd_bert)

@@ -226,6 +226,21 @@ def sync_declared(check: bool) -> Iterator[str]:
         path.write_text(text, encoding="utf-8", newline="\n")
 
 
+def sync_types(check: bool) -> Iterator[str]:
+    """Bring manycaps/module_types.pyi up to date, where there is one, and yield what is wrong."""
+    path = ROOT / "manycaps" / "module_types.pyi"
+    if not path.exists():
+        return
+    from scripts.repository.module_types import stub
+
+    if path.read_text(encoding="utf-8") == (text := stub()):
+        return
+    if check:
+        yield f"manycaps/module_types.pyi: it is not up to date. {REPAIR}"
+    else:
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
 def document_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table of a document; an empty cell is one blank wide."""
     return re.sub(r"\|  (?=\|)", "| ", markdown_table([header, *rows], ["---"] * len(header)))
@@ -349,7 +364,7 @@ def sync_all(check: bool) -> list[str]:
     problems += sync_table("docs/metrics.md", MODULE_MARKS, module_table, check)
     problems += sync_table("pyproject.toml", UNTYPED_MARKS, lambda: untyped_scripts(folders), check)
     if not problems:  # A class that cannot be imported for want of a file has been named above.
-        problems += sync_declared(check)
+        problems += [*sync_declared(check), *sync_types(check)]
         problems += [problem for folder in folders for problem in sync_card(folder, check)]
         problems += sync_table("docs/options.md", OPTION_MARKS, options_page, check)
     return problems

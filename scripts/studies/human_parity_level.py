@@ -10,9 +10,10 @@ weight 1 / k; "mixed": every other row has two references.
 
 Written: human_parity_level.csv, for each cell the share of trials with p <= 0.05: of the wording, and with a distance
 of the gaps, of the tails and of all three together; the standard deviation of the wording's z (p with the sign of the
-gap) with its 95% interval; the share of 95% intervals of the wording gap that hold 0; and without a distance the share
-of every fifth trial in which a phrase is named. Printed beside it is the interval that 95% of such shares lie in if
-they are 5%; exits with 1 if a share is above the one that holds 99.9%.
+gap) with its 95% interval; the share of 95% intervals of the wording gap that hold 0; the share of trials (without a
+distance of every fifth one) in which a phrase is named; and with a distance the share in which something false is said:
+all three together find a difference, or a phrase is named that is clear enough beside them. Printed beside it is the
+interval that 95% of such shares lie in if they are 5%; exits with 1 if a share is above the one that holds 99.9%.
 """
 
 import functools
@@ -27,7 +28,7 @@ import scipy.stats
 
 from manycaps.kit.base import TokenList
 from manycaps.kit.caption_wording import WordingTest, number_texts, telling_phrases, wording_of, wording_test
-from manycaps.kit.parity_tails import KeptDistances, corpus_tails
+from manycaps.kit.parity_tails import KeptDistances, clear_phrases, corpus_tails
 from manycaps.kit.parity_tests import gaps_test, parity_p_values, row_gaps
 from manycaps.kit.tokenization import tokenize_rows
 from scripts.studies.caption_rows import read_images
@@ -47,7 +48,7 @@ parse = parser.parse_args
 
 KEY = ("corpus", "distance", "kind", "n_candidates", "n_references", "n_rows", "n_trials")
 SHARES = ("joint", "gaps", "tails", "wording")
-COLUMNS = (*SHARES, "sd_z", "sd_z_low", "sd_z_high", "covered", "named")
+COLUMNS = (*SHARES, "sd_z", "sd_z_low", "sd_z_high", "covered", "named", "said")
 
 # Cells by wording alone, and the part of the trials that cells of many rows have.
 WORDING = (
@@ -159,7 +160,7 @@ def is_within(line: Line) -> bool:
     print(
         f"{line['corpus']:<8} {line['distance']:>6} {line['kind']:>8} {size}: {listed} ({least:.4f} to {most:.4f} of "
         f"{n_trials}), sd of z {z:.3f} [{low:.3f}, {high:.3f}], covered {float(line['covered']):.3f}, phrases "
-        f"{float(line['named']):.3f}{' TOO MUCH' * is_too_much}"
+        f"{float(line['named']):.4f}, said {float(line['said']):.4f}{' TOO MUCH' * is_too_much}"
     )
     return not is_too_much
 
@@ -190,22 +191,19 @@ def main(options: Options) -> int:
             coded = number_texts([row[:m] for row in texts], [row[m:] for row in texts], rows.clusters)
             test: WordingTest = wording_test(wording_of(coded, is_tested=True), rows.clusters, 0.95)
             z = np.sign(test.gap) * scipy.stats.norm.isf(max(test.p_value, 1e-300) / 2)
-            is_named = math.nan if distance or trial % 5 else bool(telling_phrases(coded, rows.clusters))
+            is_left_out = not distance and trial % 5
+            phrases = [] if is_left_out else telling_phrases(coded, rows.clusters)
+            is_named = math.nan if is_left_out else bool(phrases)
             p_values = (*people.p_values(rows, distance, test.p_value, trial), test.p_value)
             rejections = [math.nan if math.isnan(p_value) else p_value <= 0.05 for p_value in p_values]
-            lines.append((*rejections, z, test.low <= 0 <= test.high, is_named))
-        *rejections, z, covered, named = np.array(lines, dtype=float).T
+            is_clear = bool(clear_phrases([phrase._asdict() for phrase in phrases]))
+            is_said = rejections[0] or is_clear if distance else math.nan
+            lines.append((*rejections, z, test.low <= 0 <= test.high, is_named, is_said))
+        *rejections, z, covered, named, said = np.array(lines, dtype=float).T
         sd = math.sqrt((z**2).mean())
         low, high = sd * np.sqrt(n_trials / scipy.stats.chi2.ppf([0.975, 0.025], n_trials))
         return [
-            (
-                *(share.mean() for share in rejections),
-                sd,
-                low,
-                high,
-                covered.mean(),
-                np.nanmean(named) if not distance else math.nan,
-            )
+            (*(share.mean() for share in rejections), sd, low, high, covered.mean(), np.nanmean(named), said.mean())
         ]
 
     cells = [(*cell, max(1, round(options.wording_trials * MANY_ROWS.get(cell[-1], 1)))) for cell in WORDING]

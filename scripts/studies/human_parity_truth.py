@@ -9,8 +9,8 @@ but the first, with another probability what the first one was ("repeated"), in 
 means over all rows that are drawn, with 95% intervals over images.
 "words": corpora of a size with the damages of `human_parity_power`; how often each word of `parity_tails.py` is
 said, and whether it is false: of people all are, of others those that name another fault. `DESERVED` says which are
-true. "bound": "at most X % ..." is said, and X lies below the share of all corpora; "wrong above": "at least X % are
-not what people write" is said, and X lies above the share of wrong captions, where that is known.
+true. "bound": "at most X % ..." is said, and X lies below the share of all corpora; "wrong above": captions are said to
+be farther, and `wrong_share_ci_low` lies above the share of wrong captions, where that is known.
 "speakers": the speakers of `parity_speakers.py`, by MiniLM or as made points: people, one or five bland captions per
 image, some of them wrong, and rows whose captions are all of one other image. "found": p <= 0.05; "gaps", "tails": by
 one test alone; "bound below": nothing is detected, and "at most X %" lies below the share of wrong captions; "listed

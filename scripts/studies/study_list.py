@@ -78,5 +78,6 @@ SENTENCES: Mapping[str, str] = {
     "paired_test_study": "level and power of the test of two systems (docs/compare.md)",
     "homogeneity_level": "level and power of the test of two models (docs/studies.md, card of homogeneity)",
     "class_calibration": "the distance at which answers say the same (docs/studies.md, card of set_diversity)",
+    "judge_metrics": "METEOR, CIDEr-D and BLEU-4 on trial: what of wording they reward (docs/judges.md)",
     "human_parity_level": "people against people: level of all tests of human parity (docs/human_parity.md)",
 }

@@ -171,6 +171,40 @@ def test_early_stopping_follows_the_falling_distance(tmp_path):
     assert (trainer.state.best_metric, trainer.state.epoch) == (0.1, 5)
 
 
+# What README shows, in a program that has all but the lines of README.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_candidates", [1, 3])
+def test_the_readme_s_compute_metrics_runs_in_a_trainer(n_candidates, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program = example("seq2seq_trainer")
+    train, rows = program.squares()
+    tokenizer = program.word_tokenizer(train["caption"])
+    names = {
+        "collate": functools.partial(program.collate, tokenizer),
+        "evaluation_rows": rows,
+        "human_parity": evaluate.load(str(ROOT / "metrics" / "human_parity"), distance="meteor"),
+        "model": program.small_model(tokenizer),
+        "tokenizer": tokenizer,
+        "transformers": transformers,
+    }
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    [snippet] = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "SamplingTrainer" in block]
+    sampled = "num_return_sequences=3"
+    assert sampled in snippet
+    exec(
+        snippet.replace(sampled, f"num_return_sequences={n_candidates}").replace(
+            "trainer.evaluate", "logged = trainer.evaluate"
+        ),
+        names,
+    )
+    seen = names["trainer"].predict(rows, do_sample=True, num_return_sequences=n_candidates, max_length=40).predictions
+    assert seen.shape[::2] == ((len(rows), n_candidates) if n_candidates > 1 else (len(rows),))
+    assert names["logged"]["eval_n_rows"] == len(rows)
+    assert 0 <= names["logged"]["eval_human_parity_p_value"] <= 1
+
+
 # Two processes.
 
 
@@ -217,6 +251,24 @@ def test_trainer_in_two_processes_scores_every_row_once_and_ends_well(tmp_path):
         assert result[f"eval_{name}"] == other["result"][f"eval_{name}"]
     # One process writes the captions: after the epoch, and of the best weights.
     assert len(lines_of(tmp_path / "trained" / "captions.jsonl")) == 2 * 11
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_processes", [1, 2])
+def test_lightning_logs_every_row_once(n_processes, tmp_path):
+    """Rows of two processes are 12, since the sampler repeats one of 11."""
+    command = [sys.executable, "-m", "scripts.examples.lightning_loop", "--epochs", "1", "--output", str(tmp_path)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*command, "--processes", str(n_processes)], env=environment, capture_output=True, text=True, timeout=1200
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    [folder] = (tmp_path / "lightning_logs").iterdir()
+    curves = EventAccumulator(str(folder)).Reload()
+    assert [event.value for event in curves.Scalars("n_rows")] == [11]
+    assert 0 <= curves.Scalars("human_parity_p_value")[0].value <= 1
 
 
 @pytest.fixture(scope="module")

@@ -214,6 +214,9 @@ def test_a_suite_of_evaluate_runs_with_transformers_4_alone(tmp_path):
         assert suite.run(Repeating())[0]["cider_d"] == expected["cider_d"]
 
 
+# A path at which there is nothing.
+NOWHERE = "no-such-path"
+
 # Values of options that are not their defaults, and what an option takes beside it; the rest is in `EFFECTS`.
 OTHER_VALUES = {
     "tokenizer": str.split,
@@ -232,7 +235,6 @@ OTHER_VALUES = {
     "max_partitions": 500_000,
     "n_resamples": 99,
     "confidence_level": 0.9,
-    "classes": "first",
     "clusters": [0, 0, 1, 1],
     "seed": 5,
     "statistic": "pooled",
@@ -249,6 +251,9 @@ OTHER_VALUES = {
     "vendi_orders": (3,),
     "sizes": "all",
     "equivalent": 0.5,
+    "k": 1,
+    "answer_order": "given",
+    "quality": [[1.0], [2.0], [3.0], [4.0]],
     "metrics": ["rouge_l"],
     "n_iterations": 3,
     "n_references": 1,
@@ -263,6 +268,22 @@ OTHER_VALUES = {
     "frames": 1,
     "transfer": True,
     "evaluate_scores": "distance",
+    "meteor15_data": NOWHERE,
+}
+
+# Values of options that mean another thing in every module.
+OF_MODULES = {
+    "human_parity": {"distance": "cider", "language_model": {"n_captions": 1, "trigrams": {"  a": 1}}},
+    "wording": {"language_model": {"n_captions": 1, "trigrams": {"  a": 1}}},
+    "trm": {"distance": "euclidean", "variant": NOWHERE, "checkpoint": NOWHERE},
+    "mmd": {"preset": "kid", "variant": NOWHERE, "checkpoint": NOWHERE},
+    "chair": {"objects": [["dog"]] * 4},
+    "homogeneity": {"others": {"tuned": [["a dog", "two cats"]] * 4}},
+    "set_diversity": {"k": 1},
+    "density_coverage": {"nearest_k": 1, "n_splits": 3},
+    "mid": {"epsilon": 0.5, "n_splits": 3},
+    "vdtk_diversity": {"pos": NOWHERE},
+    "vdtk_leave_one_out": {"n_hypotheses": 2, "pos": NOWHERE},
 }
 
 # Options that change no number by intention: how fast, how much at once, and how large a test may be.
@@ -275,9 +296,11 @@ OF_MORE_ROWS = {("human_parity", "seed")}
 BESIDE = {
     "human_parity": [{"distance": "meteor"}, {"p_value": "none"}],
     "trm": [{"distance": lambda first, second: [0.5] * len(first)}],
+    "density_coverage": [{"n_splits": 0}],
+    "mid": [{"n_splits": 0}],
     "mmd": [{"kernel": "linear"}],
     "homogeneity": [{"distance": "classes"}],
-    "set_diversity": [{"kernels": ("ngram",)}],
+    "set_diversity": [{"kernels": ("ngram",)}, {"equivalent": 0.5}],
     "vdtk_leave_one_out": [{"metrics": ["trm_bert"]}],
 }
 
@@ -292,25 +315,31 @@ def test_no_option_is_ignored(name):
     options = {"encoder": bag_of_words} if "encoder" in module.DEFAULTS and name != "vdtk_diversity" else {}
     module = manycaps.load(name, **{**module.load_options, **module.effective_options(options)})
     default = module.compute(**own, details=True)
-    for option in OTHER_VALUES.keys() & module.DEFAULTS.keys() - module.LOAD_OPTIONS - NEUTRAL:
-        found = outcome(module, **own, **{option: other_value(module, option), "details": True})
+    for option in module.DEFAULTS.keys() - module.LOAD_OPTIONS - NEUTRAL:
+        found = outcome(module, **own, **{option: other_value(name, option), "details": True})
         assert repr(found) != repr(default) or (name, option) in OF_MORE_ROWS, f"{option} changes nothing"
         if isinstance(found, dict) and found["signature"] == default["signature"]:
             same = [repr(found[key]) == repr(default[key]) for key in found.keys() & default.keys()]
             assert all(same), f"{option} is not in the signature"
 
 
-def other_value(module, option):
-    """The value to try of an option: another one where that is its default."""
-    value, choices = OTHER_VALUES[option], module.OPTIONS[option].choices
-    return next(choice for choice in choices if choice != value) if value == module.DEFAULTS[option] else value
+def other_value(name, option):
+    """A value of an option that is not its default: from its module's table where that has choices, or a flag."""
+    declared = module_of(name).OPTIONS[option]
+    values = OTHER_VALUES | OF_MODULES.get(name, {})
+    if option not in values and declared.choices:
+        return next(choice for choice in declared.choices if choice != declared.default)
+    if option not in values and isinstance(declared.default, bool):
+        return not declared.default
+    assert option in values, f"expected another value of {name}'s option {option} in OTHER_VALUES or OF_MODULES"
+    return values[option]
 
 
 def outcome(module, **given):
     """A result, or the message of a refusal."""
     try:
         return module.compute(**given)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OSError) as error:
         return re.search(".*: expected .*", str(error))[0]
 
 
@@ -327,7 +356,7 @@ def test_at_most_two_classes_stand_above_a_module_and_none_but_the_first_compute
 def test_an_option_without_effect_is_refused_with_what_it_needs(name):
     """When it is loaded and when it is called; the default may be given, and the remedy is one."""
     module = module_of(name)
-    values = {option: other_value(module, option) for option in OTHER_VALUES.keys() & module.DEFAULTS.keys()}
+    values = OTHER_VALUES | {option: other_value(name, option) for option in module.EFFECTS.keys() - NEUTRAL}
     values |= {"device": "cpu", "batch_size": 7, "meteor15_data": small_meteor15_data()}
     values |= {"variant": "clip-vit-b-32", "checkpoint": small_checkpoint()}
     refused = set()

@@ -193,7 +193,9 @@ def test_the_readme_runs_in_an_empty_folder_with_what_it_says_is_installed(tmp_p
 
 def test_a_card_is_short_and_says_what_to_read(folder):
     text = (folder / "README.md").read_text(encoding="utf-8")
-    assert len(text) <= 7_000
+    # Tables that a tool writes grow with the module's options and values; what people wrote stays short.
+    written = re.sub(r"<!-- (inputs|values): written by .*?<!-- end of \1 -->", "", text, flags=re.DOTALL)
+    assert len(written) <= 7_000
     before, short = text.split("\n## In short\n\n")
     assert before.count("\n") < 40
     short = short.split("\n\n## ")[0]

@@ -5,6 +5,7 @@ import doctest
 import graphlib
 import importlib
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from importlib.util import resolve_name
 
 import pytest
 
+import manycaps
 from tests.tools import ROOT
 
 
@@ -59,7 +61,9 @@ def test_large_packages_are_not_imported_before_they_are_needed(names, packages)
     assert done.stdout == "set()\n"
 
 
-@pytest.mark.parametrize("entry", ["functional", "comparison", "decoding", "diversity", "rows", "scoring"])
+@pytest.mark.parametrize(
+    "entry", ["functional", "comparison", "decoding", "diversity", "foreign_scores", "judges", "rows", "scoring"]
+)
 def test_what_a_public_function_returns_is_public_as_well(entry):
     module = importlib.import_module(f"manycaps.{entry}")
     functions = [function for name in module.__all__ if inspect.isfunction(function := getattr(module, name))]
@@ -94,3 +98,32 @@ def test_examples_run(name):
     failed, tried = doctest.testmod(importlib.import_module(name))
     assert failed == 0
     assert tried > 0
+
+
+@pytest.mark.slow
+def test_an_editor_and_mypy_know_columns_and_options(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        'import manycaps\n\nmodule = manycaps.load("trm_cider", confidence_level=0.95)\nreveal_type(module)\n'
+        'module.compute(predictions=[["a dog"]], references=[["a cat"]], p_valu="none")\n'
+    )
+    options = [
+        "--config-file",
+        os.devnull,
+        "--explicit-package-bases",
+        "--namespace-packages",
+        "--ignore-missing-imports",
+    ]
+    environment = os.environ | {"MYPYPATH": str(ROOT)}
+    command = [sys.executable, "-m", "mypy", *options, "--cache-dir", str(tmp_path / "cache"), str(program)]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600).stdout
+    assert 'Revealed type is "manycaps.module_types.TrmCider"' in said
+    assert 'Unexpected keyword argument "p_valu" for "compute" of "TrmCider"; did you mean "p_value"?' in said
+
+
+def test_help_shows_columns_and_options(folder):
+    module = manycaps.load(folder.name)
+    parameters = inspect.signature(module.compute).parameters
+    assert {*type(module).COLUMNS} <= {*parameters}
+    at_call = {name for name, option in type(module).OPTIONS.items() if not option.at_load}
+    assert at_call <= {*parameters}

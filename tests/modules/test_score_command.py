@@ -17,6 +17,7 @@ from manycaps.kit.base import quote_path
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from manycaps.scoring.run_folder import RunFolder
+from manycaps.tables import finite
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, clip_options
 from tests.modules.scored_rows import caption_rows, flags, module_result, sorted_rows, without_lists
 from tests.tools import write_jsonl
@@ -276,9 +277,10 @@ def test_folders_of_scores_have_the_wording_of_the_files(n_references, capsys, t
     printed = capsys.readouterr()
     assert ("Wording alone is measured" in printed.err) == (n_references == 1)
     found = json.loads(printed.out)["metrics"]["human_parity"]
-    expected = without_lists(module_result("human_parity", rows, distance="meteor"))
+    assert "NaN" not in (tmp_path / "a" / "summary.json").read_text()
+    expected = finite(without_lists(module_result("human_parity", rows, distance="meteor")))
     for key, value in found.items():
-        assert value == (expected[key] if key == "signature" else pytest.approx(expected[key], nan_ok=True)), key
+        assert value == (expected[key] if expected[key] is None or key == "signature" else pytest.approx(expected[key]))
     for sources in ([tmp_path / "a"], [system, "-r", references, "--distance", "meteor", "-m", "bleu_rouge"]):
         line = ["compare", *map(str, sources), "-o", str(tmp_path / "report"), "--overwrite", "-f", "json"]
         assert main(line) == 0
@@ -322,6 +324,11 @@ def test_tables(score, tmp_path, lines, kind, start):
             "trm_meteor",
             flags(clusters=["a"], p_value="exact"),
             "--option clusters: expected none, got labels. Leave it",
+        ),
+        (
+            "set_diversity",
+            flags(equivalent=0.2, quality=[[1]]),
+            "--option quality: expected none, got numbers of rows. Leave it",
         ),
         ("trm_meteor", flags(statistic="x"), "statistic: expected one of 'per_side', 'pooled', got 'x'."),
         ("trm_meteor", ("--columns", "a=b"), "--columns: expected a list such as predictions=samples,id=image_id"),
@@ -416,3 +423,83 @@ def test_ids_that_two_tars_share_are_found_without_a_survey(score, summary, tmp_
     assert (found["n_rows"], found["n_rejected"]) == (5, 2)
     assert [row["id"] for row in sorted_rows(tmp_path / "o")] == list("abcde")
     assert len((tmp_path / "o" / "rejected.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("restart", [[], ["--restart"]], ids=["new", "restart"])
+@pytest.mark.parametrize(
+    "name", ["summary.json", "rejected.jsonl", "wording.npz", "rows/part-00000.parquet", "parts/score-00000.json"]
+)
+def test_files_that_no_manifest_says_are_of_a_run_are_never_replaced(score, tmp_path, lines, name, restart):
+    mine = tmp_path / "o" / name
+    mine.parent.mkdir(parents=True)
+    mine.write_text('{"my": "results"}')
+    _, error = score("trm_meteor", lines, *restart, code=1)
+    assert error == (
+        f"{quote_path(tmp_path / 'o')}: expected a new folder, or one that holds a run of `manycaps score`, got one "
+        f"with {name} and no manifest of a run. Give another folder with -o, or move these files away."
+    )
+    assert mine.read_text() == '{"my": "results"}'
+
+
+@pytest.mark.parametrize("restart", [[], ["--restart"]], ids=["new", "restart"])
+@pytest.mark.parametrize("content", ['{"name": "web app"}', "[1]", "not JSON"])
+def test_a_manifest_of_another_program_is_never_replaced(score, tmp_path, lines, content, restart):
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o" / "manifest.json").write_text(content)
+    score("trm_meteor", lines, *restart, code=1)
+    assert (tmp_path / "o" / "manifest.json").read_text() == content
+
+
+def test_other_files_in_the_folder_do_no_harm(summary, tmp_path, lines):
+    (tmp_path / "o" / "rows").mkdir(parents=True)
+    (tmp_path / "o" / "rows" / "notes.parquet").write_text("mine")
+    (tmp_path / "o" / "notes.md").write_text("mine")
+    assert summary("bleu_rouge", lines)["n_rows"] == 60
+    assert summary("bleu_rouge", lines, "--restart")["n_rows"] == 60
+    assert (tmp_path / "o" / "notes.md").read_text() == "mine"
+
+
+def test_finished_parts_without_the_manifest_are_not_taken_for_those_of_a_run(score, summary, tmp_path, rows):
+    lines = write_jsonl(tmp_path / "a.jsonl", rows)
+    arguments = ("bleu_rouge", lines, "--part-size", 0.002)
+    summary(*arguments)
+    (tmp_path / "o" / "manifest.json").unlink()
+    (tmp_path / "o" / "summary.json").unlink()
+    write_jsonl(lines, [{**row, "predictions": ["a cow"]} for row in rows])
+    for more in ([], flags(tokenizer="char"), ["--restart"]):
+        assert "and no manifest of a run" in score(*arguments, *more, code=1)[1]
+
+
+@pytest.mark.parametrize("step", ["survey", "score"])
+@pytest.mark.parametrize("of", ["another_input", "other_options", "another_part"])
+def test_a_part_of_another_run_is_refused(score, summary, tmp_path, rows, of, step):
+    """Its own digest is right: the seal says of which run, and of which part, it is."""
+    lines, others = (write_jsonl(tmp_path / f"{name}.jsonl", rows) for name in ("a", "b"))
+    arguments = ("trm_cider", lines, "--part-size", 0.002)
+    summary(*arguments)
+    if of == "another_part":
+        source, name = tmp_path / "o", f"{step}-00002.json"
+    else:
+        more = flags(statistic="pooled") if of == "other_options" else ()
+        summary("trm_cider", others if of == "another_input" else lines, *arguments[2:], *more, to="p")
+        source, name = tmp_path / "p", f"{step}-00001.json"
+    target = tmp_path / "o" / "parts" / f"{step}-00001.json"
+    shutil.copy(source / "parts" / name, target)
+    got = "part 2" if of == "another_part" else "one of another run"
+    _, error = score(*arguments, code=1)
+    assert error.startswith(f"{quote_path(target)}: expected {step} of part 1 of this run, got {got}. ")
+    capture = main(["compare", str(tmp_path / "o"), "-o", str(tmp_path / "report")])
+    assert capture == (1 if step == "score" else 0)
+
+
+def test_rows_of_a_part_are_counted_against_the_survey(score, summary, tmp_path, lines):
+    arguments = ("trm_cider", lines, "--part-size", 0.002)
+    summary(*arguments)
+    folder = RunFolder(tmp_path / "o")
+    report = folder.report("survey", 1)
+    folder.finish("survey", 1, {**report, "n_read": report["n_read"] + 1}, [])
+    _, error = score(*arguments, code=1)
+    n_read = report["n_read"]
+    assert error.startswith(
+        f"{quote_path(folder.part_file('score', 1))}: expected {n_read + 1} rows, as counted before, got {n_read}. "
+    )

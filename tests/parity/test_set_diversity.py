@@ -4,6 +4,7 @@ Golden values: golden/set_diversity.json, made with vendi-score 0.0.3, pycocoeva
 Vendi scores, whose eigenvalues come from another program, and 1e-12 for BLEU.
 """
 
+import gzip
 import json
 import math
 
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import manycaps
+from manycaps.functional import utility_k
 from manycaps.kit.diversity_sets import (
     feature_eigenvalues,
     ngram_features,
@@ -107,3 +109,47 @@ def test_self_cider_is_its_definition(sets):
         assert self_cider_of_features(ngram_features(index, i, weights)) == pytest.approx(
             expected, abs=1e-6, nan_ok=True
         )
+
+
+@pytest.fixture(scope="module")
+def noveltybench(data_folder):
+    with gzip.open(data_folder / "real_systems" / "noveltybench.json.gz") as file:
+        return json.load(file)["rows"]
+
+
+def published_classes(row):
+    """Partition of the answers of a prompt, and the quality of each answer: its class's."""
+    return np.equal.outer(row["partition"], row["partition"]), [row["partition_scores"][c] for c in row["partition"]]
+
+
+@pytest.mark.realdata
+def test_utility_of_the_published_partitions_is_the_published_one(noveltybench):
+    classes, quality = zip(*map(published_classes, noveltybench), strict=True)
+    published = [row["utility"] for row in noveltybench]
+    assert utility_k(classes, 10, quality, "given") == pytest.approx(published, abs=1e-12)
+    judged = {
+        (first, second): bool(are_equal[i, j])
+        for row, are_equal in zip(noveltybench, classes, strict=True)
+        for i, first in enumerate(row["generations"])
+        for j, second in enumerate(row["generations"])
+    }
+    answers = [row["generations"] for row in noveltybench]
+    options = {"kernels": (), "equivalent": lambda *pair: judged[pair], "answer_order": "given", "quality": quality}
+    result = manycaps.load("set_diversity").compute(predictions=answers, references=answers, details=True, **options)
+    assert result["quality_utility_k_per_row"] == pytest.approx(published, abs=1e-12)
+    assert result["distinct_k"] == pytest.approx(np.mean([len(set(row["partition"])) for row in noveltybench]))
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+@pytest.mark.parametrize(("threshold", "correlation", "n_classes"), [(0.1, 0.57, 3.36), (0.2, 0.49, 2.14)])
+def test_classes_by_a_distance_agree_in_part_with_the_published_partitions(
+    noveltybench, threshold, correlation, n_classes
+):
+    """Tolerance: the last digit that the card gives."""
+    answers = [row["generations"] for row in noveltybench]
+    module = manycaps.load("set_diversity", kernels=(), equivalent=threshold, details=True)
+    result = module.compute(predictions=answers, references=answers)
+    published = [len(set(row["partition"])) for row in noveltybench]
+    assert np.corrcoef(result["distinct_k_per_row"], published)[0, 1] == pytest.approx(correlation, abs=0.005)
+    assert result["distinct_k"] == pytest.approx(n_classes, abs=0.005)

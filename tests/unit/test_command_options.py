@@ -3,20 +3,25 @@
 import argparse
 import dataclasses
 import importlib
+import pathlib
 
 import pytest
 
-from manycaps.command_options import add_options, check_options, names_of, option_fields, options_of
+from manycaps.command_line import COMMANDS
+from manycaps.command_options import add_options, check_options, names_of, option_fields, options_of, path_of
+from manycaps.kit.base import InputError
+from manycaps.split_options import SplitOptions
 from tests.refusals import assert_refused
 
 # Classes of options, with what they cannot do without.
 NEEDED = {
-    "comparison.compare_options.CompareOptions": ["a.jsonl"],
+    "comparison.compare_options.CompareOptions": [],
     "core_set.core_set_options.CoreSetOptions": ["a.jsonl", "--test", "b.jsonl"],
     "decoding.decoding_options.DecodingOptions": ["-r", "b.jsonl"],
     "decoding.decoding_options.SettingGrid": [],
     "diversity.diversity_options.DiversityOptions": ["a.jsonl"],
     "human_correlation.correlation_options.CorrelationOptions": [],
+    "judges.judge_options.JudgeOptions": ["scores.jsonl", "-r", "references.jsonl"],
     "pac_training.recipe.PositivesOptions": ["data", "output"],
     "pac_training.recipe.TrainOptions": ["data", "output"],
     "plan_options.PlanOptions": ["a.jsonl"],
@@ -29,6 +34,7 @@ NEEDED = {
 
 # What the command line does not say in such a class.
 GIVEN = {
+    "CompareOptions": {"systems": ["a.jsonl"]},
     "DecodingOptions": {"files": ["a.jsonl", "b.jsonl"]},
     "CorrelationOptions": {"benchmark": "foil", "metric": "rouge", "references": None},
     "SampleOptions": {"sources": ["photos"]},
@@ -60,3 +66,41 @@ def test_values_out_of_range_are_refused_by_their_names(base):
             message = f"{names_of(field.name, option)[-1]}: expected "
             changes = {field.name: value}
             assert_refused(ValueError, message, lambda given=changes: check_options(dataclasses.replace(base, **given)))
+
+
+def paths_of_commands():
+    """What makes a path of every argument that is one, by the command and the argument."""
+    kinds = {}
+    for name in COMMANDS:
+        parser = argparse.ArgumentParser(prog=name)
+        importlib.import_module(f"manycaps.commands.{name.replace('-', '_')}").add_arguments(parser)
+        for action in parser._actions:
+            if action.type in (path_of, pathlib.Path) or isinstance(action.default, pathlib.Path):
+                kinds[f"{name}-{action.dest}"] = action.type
+    return kinds
+
+
+@pytest.mark.parametrize("empty", ["", " "])
+@pytest.mark.parametrize("kind", paths_of_commands().values(), ids=paths_of_commands())
+def test_an_empty_path_is_refused(kind, empty):
+    """It would be this folder: a shell makes it of "$FOLDER" where there is no such variable."""
+    with pytest.raises(argparse.ArgumentTypeError, match="expected a path, got an empty one; give a dot for this fold"):
+        kind(empty)
+
+
+def test_commands_that_write_take_paths():
+    assert paths_of_commands().keys() >= {
+        "compare-output",
+        "compare-figures",
+        "decoding-output",
+        "train-pac-output",
+        "export-folder",
+    }
+
+
+def test_an_empty_path_from_python_is_refused():
+    assert_refused(
+        InputError,
+        "--output: expected a path, got an empty one. Name it, or give a dot for this folder.$",
+        lambda: SplitOptions(["a.jsonl"], by="length", output=""),
+    )

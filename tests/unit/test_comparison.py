@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from manycaps.catalog import ROW_VALUES, known_values
+from manycaps.comparison import words
 from manycaps.comparison.read import ScoredSystem, SystemRow, name_systems
 from manycaps.comparison.words import comparison_methods, notes, pair_summary, say, system_table
 from manycaps.functional import paired_test
@@ -132,6 +133,31 @@ def test_rows_of_a_cluster_belong_together():
     )
     assert "on 40 rows in 4 mutually independent clusters" in comparison_methods(clustered)
     assert "clusters" not in comparison_methods(single)
+
+
+@pytest.mark.parametrize(("key", "title"), [("meteor", "METEOR"), ("chair_s", "CHAIR-s"), (ZERO, "TRM-METEOR excess")])
+def test_a_value_that_is_best_at_0_is_an_excess_only_if_it_is_one(key, title, monkeypatch):
+    monkeypatch.setitem(words.VALUES, key, words.VALUES[key]._replace(best="zero"))
+    systems = [ScoredSystem(name, {key: noisy(0.3, seed=i)}, {}) for i, name in enumerate("ab")]
+    compared = compared_systems(systems, [SystemRow(str(i), {}) for i in range(200)], n_resamples=99)
+    assert system_table(compared).header == ["system", title]
+    assert words.metric_line(key, compared.metrics[key]).startswith(f"{title} (")
+    assert ("given as their excess" in comparison_methods(compared)) == (key == ZERO)
+
+
+def test_a_metric_has_one_line():
+    """The best first, with all that are significantly worse than it; of one system its value alone."""
+    noise = [noisy(0.0, seed=seed) for seed in range(3)]
+    means = zip("abc", (0.2, 0.9, 0.21), noise, strict=True)
+    systems = [ScoredSystem(name, {SCORE: mean + each - each.mean()}, {}) for name, mean, each in means]
+    for chosen, n_resamples, end in (
+        (systems, 999, ": b 0.900, c 0.210, a 0.200; significantly worse than b: c and a."),
+        (systems[:1], 999, ": a 0.200."),
+        (systems[::2], 999, ": c 0.210, a 0.200; none is significantly worse than c."),
+        (systems[:2], 9, ": b 0.900, a 0.200; no difference can be significant here (p at least 0.1)."),
+    ):
+        compared = compared_systems(chosen, [SystemRow(str(i), {}) for i in range(200)], n_resamples=n_resamples)
+        assert words.metric_line(SCORE, compared.metrics[SCORE]) == f"METEOR (higher is better){end}"
 
 
 def test_an_excess_stands_in_place_of_its_statistic():

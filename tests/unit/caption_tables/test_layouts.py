@@ -206,6 +206,9 @@ def msr_vtt(*more):
 ANNOTATIONS = [{"image_id": name, "id": i, "caption": text} for i, (name, _, text) in enumerate(FLAT)]
 COCO = {"images": [{"id": name, "file_name": name} for name in NAMES], "annotations": ANNOTATIONS}
 
+# Names that pandas gives to five columns of one name.
+PANDAS = ["id", "caption", *(f"caption.{k}" for k in range(1, 5))]
+
 # Layouts that are read: name of the file, its content, and options.
 READ = {
     "mapping": ("right.json", json.dumps(ROWS)),
@@ -224,6 +227,7 @@ READ = {
     "pipes": ("results.csv", table(["image", " comment_number", " caption"], FLAT, "|")),
     "semicolons": ("excel.csv", table(["image", "caption"], ((n, t) for n, _, t in FLAT), ";")),
     "wide": ("wide.csv", table(["id", *(f"caption_{k}" for k in range(5))], ([n, *t] for n, t in ROWS.items()))),
+    "wide_by_pandas": ("pandas.csv", table(PANDAS, ([n, *t] for n, t in ROWS.items()))),
 }  # fmt: skip
 
 TWICE = json.dumps(ROWS).replace(f'"{NAMES[1]}"', f'"{NAMES[0]}"')

@@ -21,12 +21,14 @@ from manycaps.comparison.parity import (
     _PairShare,
     beside_people,
     compare_parity,
+    wording_alike,
 )
 from manycaps.comparison.read import SystemRow
 from manycaps.comparison.score import parity_of_captions
-from manycaps.comparison.words import best_systems, pair_line, parity_table, system_line
+from manycaps.comparison.words import best_systems, example_lines, pair_line, parity_table, system_line
+from manycaps.kit.caption_wording import Phrase
+from manycaps.kit.parity_tails import ParityWord, words_of
 from manycaps.report.comparison_page import share_region
-from tests.golden_folders import DATA
 from tests.refusals import reads
 
 
@@ -184,7 +186,12 @@ def test_systems_stand_as_given_unless_an_order_is_asked_for():
 def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse():
     given = [system("a", 0.01, 100, 0.4), system("b", 0.03, 300, 0.2), system("c", 0.2, 10, 0.01)]
     given.append(system("copy", 0.0, 900, 0.05, copied=0.9))  # copies are marked nowhere
-    shown = [dataclasses.replace(pair([FEWER]), first="c", second="a")]
+    tested = ("unlike_people_share", "ordinary_share")
+    shown = [
+        compared_by("c", "a", FEWER, tested=tested),
+        compared_by("b", "a", tested=tested),
+        compared_by("c", "b", tested=tested),
+    ]
     parity = comparison(*given, pairs=shown)
     assert best_systems(parity, "unlike_people_share") == ["a", "b"]
     assert best_systems(parity, "rows_needed") == ["a", "b"]
@@ -192,8 +199,77 @@ def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse(
     assert best_systems(parity, "ordinary_share") == ["a", "b", "c"]
     assert best_systems(parity, "near_duplicate_share") == []
     assert best_systems(comparison(given[0]), "unlike_people_share") == []
-    for each, is_said in ((parity, True), (comparison(*given[:3]), False)):
-        assert ("copies of references left out" in parity_table(each).caption) == is_said
+    left_out = "copy is not compared: many of its captions also occur among the references."
+    for each, is_said in ((parity, True), (comparison(*given[:3], pairs=shown), False)):
+        assert (left_out in parity_table(each).caption) == is_said
+        assert "marked: not shown to be worse than the best of the column." in parity_table(each).caption
+
+
+def compared_by(first, second, *shares, tested):
+    """Two systems that were compared by these shares."""
+    return dataclasses.replace(pair(shares), first=first, second=second, tested_shares=tested)
+
+
+@pytest.mark.parametrize(("tested", "marked"), [((), []), (("ordinary_share",), []), (("unlike_people_share",), ["a"])])
+def test_a_share_that_no_pair_is_tested_by_has_no_marks(tested, marked):
+    """Else every system is marked: 35% beside 4%. Shares of few rows are tested by no pair, either."""
+    given = [system("a", 0.04, 100), system("b", 0.35, 90)]
+    pairs = [compared_by("b", "a", *([FEWER] if marked else []), tested=tested)]
+    parity = comparison(*given, pairs=pairs)
+    assert best_systems(parity, "unlike_people_share") == marked
+    header, column = parity_table(parity).header, [row[1].is_best for row in parity_table(parity).rows]
+    assert (header[1], column) == ("faults", [bool(marked), False, False])
+
+
+def test_a_column_with_one_candidate_left_has_no_marks_and_those_left_out_are_named():
+    """An untranslated source among translators, whose captions often are references."""
+    copies = [system(name, 0.05, 500, copied=0.6) for name in ("one", "two", "three")]
+    parity = comparison(system("source", 0.9, 1), *copies, pairs=[compared_by("one", "source", tested=())])
+    for key in ("unlike_people_share", "ordinary_share", "rows_needed"):
+        assert best_systems(parity, key) == []
+    caption = parity_table(parity, whole=True).caption
+    assert "marked" not in caption
+    assert caption.endswith(
+        "one, two and three are not compared: many of their captions also occur among the references."
+    )
+    assert "not compared" not in parity_table(comparison(copies[0])).caption
+
+
+def test_a_single_row_has_no_interval_of_rows_and_no_marks():
+    """The interval of the rows until a system is distinguished takes two rows."""
+    given = [system("a", 0.0, 100), system("b", 1.0, 6)]
+    for each in given:
+        for numbers in each.values():
+            for end in ("low", "high"):
+                del numbers[f"rows_needed_ci_{end}"]
+    assert best_systems(comparison(*given), "rows_needed") == []
+
+
+@pytest.mark.parametrize("by_wording", [False, True])
+def test_a_verdict_never_contradicts_the_phrases_beside_it(by_wording):
+    """Phrases are corrected tests of their own, and may find what the joint test does not."""
+    phrase = Phrase("shirt", False, False, 0.34, 0.01, 0.001)
+    if by_wording:
+        alike, different = [wording_alike([phrase])], [ParityWord("formulaic", "30% are more predictable.")]
+        silent = wording_alike([]).sentence
+    else:
+        result = {"human_parity_p_value": 0.2, "tails_p_value": 0.2}
+        result |= {f"unlike_people_share_ci_{end}": share for end, share in (("low", 0.01), ("high", 0.07))}
+        alike = words_of(result | {"phrases": [phrase._asdict()]})
+        different, silent = [ParityWord("ordinary", "Bland.")], words_of(result)[0].sentence
+    assert "annot be distinguished from human" in silent
+    numbers = {"adjusted_p_value": 0.2, "n_rows": 60, "phrases": [phrase._asdict()]}
+    for words, said, unsaid in (
+        (alike, "Single phrases differ. Phrases that differ by tests of their own: 'shirt'", "ives itself away"),
+        (different, "Gives itself away by: 'shirt' (34% of captions, people 1%)", "by tests of their own"),
+    ):
+        parity = comparison({"a": numbers | {"words": [word._asdict() for word in words]}})
+        line = system_line(parity, "a")
+        [first, *_] = example_lines(parity.systems["a"], [], [])
+        assert said in line
+        assert said.rpartition(". ")[2].lower() in f"{first.lower()}."
+        assert unsaid not in line + first
+        assert "annot be distinguished" not in line
 
 
 @pytest.mark.parametrize(
@@ -216,11 +292,11 @@ def test_regions_of_the_map_reach_to_the_intervals_of_the_table(faults, ordinary
 
 @pytest.mark.slow
 @pytest.mark.realdata
-def test_faults_and_directions_of_rated_systems():
+def test_faults_and_directions_of_rated_systems(data_folder):
     """Ten samples in broken English have more faults than fluent captions; every verdict on E2E has a direction."""
     coco = {}
     for name in ("coco_karpathy_test", "coco_ten_samples"):
-        data = json.loads(gzip.decompress((DATA / "real_systems" / f"{name}.json.gz").read_bytes()))
+        data = json.loads(gzip.decompress((data_folder / "real_systems" / f"{name}.json.gz").read_bytes()))
         for system, captions in data["systems"].items():
             coco[system] = {row["id"]: caption for row, caption in zip(data["rows"], captions, strict=True)}
     rows = [
@@ -239,7 +315,7 @@ def test_faults_and_directions_of_rated_systems():
     assert found.shares[0].p_value < 0.01
     assert "ten has fewer faults" not in pair_line(found)
 
-    data = json.loads(gzip.decompress((DATA / "real_systems" / "e2e_nlg.json.gz").read_bytes()))
+    data = json.loads(gzip.decompress((data_folder / "real_systems" / "e2e_nlg.json.gz").read_bytes()))
     names = [*data["systems"]]
     rows = [
         SystemRow(row["id"], {name: [data["systems"][name][i]] for name in names}, row["references"])

@@ -196,6 +196,68 @@ def test_p_values_beside_people_of_few_rows_are_said_to_be_too_small(n_rows, clu
     assert " ".join(comparison.write().split()).count(note) == n_notes
 
 
+ONE_ROW = {"one row": (1, {}), "one row drawn": (8, {"limit": 1}), "one cluster": (8, {"clusters": "image"})}
+
+
+@pytest.mark.parametrize("second", ["other", "repeating"])
+@pytest.mark.parametrize("case", ONE_ROW)
+def test_two_systems_on_one_row_or_cluster_are_compared_through_every_door(case, second, tmp_path):
+    """Nothing can be tested, which is said, and nothing is marked."""
+    n_rows, more = ONE_ROW[case]
+    chosen = {"distance": "meteor", "metrics": ["bleu_rouge"], **more}
+    comparison = compare(options_of(write_captions(tmp_path, caption_rows(n_rows)), second, **chosen))
+    texts = [comparison.write(form, full=full) for form in ("text", "md", "latex", "json") for full in (False, True)]
+    comparison.save(tmp_path / "report")
+    comparison.save_figures(tmp_path / "figures")
+    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    for text in (*texts, page, comparison._repr_html_()):
+        assert second in text
+        assert not re.search("not shown to be worse|the best one", text)
+    assert f"{second} and base: no difference detected" in " ".join(texts[0].split())
+
+
+def test_cider_d_is_compared_as_trm_cider_gives_it(tmp_path):
+    """Of captions and of folders of scores, by itself and beside the module that has it, too."""
+    files = write_captions(tmp_path, caption_rows(8))
+    expected = compare(options_of(files)).to_dict()["metrics"]["cider_d"]
+    assert expected["direction"] == "higher is better"
+    for metrics in (["cider_d"], ["cider_d", "trm_cider"]):
+        comparison = compare(options_of(files, metrics=metrics))
+        found = comparison.to_dict()["metrics"]["cider_d"]
+        assert found["direction"] == "higher is better"
+        for name, values in expected["per_row"].items():
+            assert found["per_row"][name] == pytest.approx(values, rel=1e-12)
+        assert found["pairs"][0]["better"] == expected["pairs"][0]["better"] == "base"
+        assert list(comparison.to_dict()["metrics"]) == [*(["trm_cider_excess"] if metrics[1:] else []), "cider_d"]
+    folders = []
+    for name in ("base", "other"):
+        folders.append(str(tmp_path / f"scored_{name}"))
+        inputs = {"inputs": [files[name]], "references": [files["references"]], "output": pathlib.Path(folders[-1])}
+        score_files(ScoreOptions({"cider_d": {}}, **inputs, columns={"predictions": "captions"}, processes=1))
+    of_folders = compare(CompareOptions(folders, names=["base", "other"], n_resamples=99)).to_dict()["metrics"]
+    assert of_folders["cider_d"]["systems"]["base"]["mean"] == pytest.approx(expected["systems"]["base"]["mean"])
+
+
+@pytest.mark.parametrize(
+    ("metric", "end"), [("cider", "Take cider_d"), ("set_diversity", "None of its values"), ("x", "")]
+)
+def test_a_metric_that_cannot_be_compared_by_is_refused_before_a_file_is_read(metric, end):
+    message = f"--metrics: expected some of trm_meteor, .*, cider_d, .*, got '{metric}'.*{end}"
+    with pytest.raises(ValueError, match=message):
+        compare(CompareOptions(["no_such_file.jsonl"], ["nor_this.jsonl"], metrics=["meteor15", metric]))
+
+
+def test_metrics_that_were_asked_for_have_a_line_each_without_full(tmp_path):
+    files = write_captions(tmp_path, caption_rows(12))
+    lines = compare(options_of(files, metrics=["bleu_rouge", "trm_cider"])).write().splitlines()
+    said = [line for line in lines if re.match(r"- [\w-]+( excess)? \((higher|nearer)", line)]
+    assert [line.split(" (")[0] for line in said] == ["- TRM-CIDEr excess", "- CIDEr-D", "- BLEU-4", "- ROUGE-L"]
+    assert len(lines) <= 26
+    # The tables of --full, and defaults that nobody asked for, have none.
+    for more, full in (({"metrics": ["bleu_rouge"]}, True), ({"metrics": None}, False)):
+        assert "(higher is better): " not in compare(options_of(files, **more)).write(full=full)
+
+
 # `manycaps compare` on the files of a new user: what is said of them, once, in the terminal and on the page.
 
 
@@ -255,10 +317,11 @@ def test_what_is_said_of_files_is_said_once_on_screen_and_page(folder, capsys, l
 
 @pytest.mark.parametrize("option", ["", "--common-rows"])
 def test_rows_that_differ_are_an_error_that_names_the_option(option, folder, capsys):
-    write_table(folder / "others.csv", ["id", "caption", "reference"], [["x", "a dog", "a cat"]])
+    others = [["x", "a dog", "a cat"], *([] if option else [[IDS[0], "a dog", PEOPLE[0][0]]])]
+    write_table(folder / "others.csv", ["id", "caption", "reference"], others)
     write_table(folder / "mine.csv", ["id", "caption", "reference"], [[IDS[0], "a dog", PEOPLE[0][0]]])
     assert main(["compare", "mine.csv", "others.csv", "-o", "report", *option.split()]) != 0
-    message = "--common-rows: expected ids that all files have, got none. Check the ids of the files."
+    message = f"others.csv: expected ids that mine.csv has, such as {IDS[0]!r}, got none of these in 1 row, the first "
     assert (message if option else "or compare those that all have: --common-rows.") in capsys.readouterr().err
 
 
@@ -384,11 +447,9 @@ def test_captions_on_the_page_have_their_images(folder):
     assert len(set(shown)) == len(dict(shown)) == len(set(dict(shown).values())), "a picture of its own for each row"
 
 
-def test_rows_that_are_equal_are_said_behind_the_answer(capsys):
+def test_rows_of_one_image_are_said(capsys):
     assert run("system_twice.jsonl repeating_twice.jsonl -r people_twice.jsonl") == 0
-    lines = capsys.readouterr().out.splitlines()
-    place = next(i for i, line in enumerate(lines) if line.startswith("14 of 28 rows have the captions of an earlier"))
-    assert place > max(i for i, line in enumerate(lines) if line.startswith("- "))
+    assert "14 of 28 rows have the references of an earlier row" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("language", [*PARTS])

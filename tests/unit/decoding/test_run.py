@@ -11,6 +11,7 @@ from manycaps.command_options import add_options, options_of
 from manycaps.decoding import DecodingOptions
 from manycaps.decoding.decoding_options import SettingGrid
 from manycaps.decoding.run import plan_of
+from manycaps.sampling.answers import Sample
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import RowError
 from tests.refusals import assert_refused
@@ -134,7 +135,7 @@ def test_messages_of_options(tmp_path, given, message):
 
 def test_messages_about_rows(folder, tmp_path, capsys):
     assert main(model_line(folder, tmp_path / "a", "--temperature", "0.5,1", "--stems")) == 2
-    assert "--references: expected two captions or more with ids such as '0', got none." in capsys.readouterr().err
+    assert "--references: expected ids that the source has, such as '0', got none of" in capsys.readouterr().err
     assert main(model_line(folder, tmp_path / "b", "--temperature", "0.5,1", "--limit", "12")) == 1
     assert "rows: expected 20 or more with references, half of them to choose" in capsys.readouterr().err
     assert not list(tmp_path.rglob("*.jsonl"))
@@ -151,7 +152,7 @@ class StandIn:
     def samples(self, items, setting, n, seed, finished=()):
         rng = np.random.default_rng([seed, round(100 * setting.temperature)])
         for item in items:
-            texts = ["\u2028".join(rng.choice(WORDS[6:], 3)) + "\x85b\u2029c\x1d" for _ in range(n)]
+            texts = [Sample("\u2028".join(rng.choice(WORDS[6:], 3)) + "\x85b\u2029c\x1d") for _ in range(n)]
             yield [
                 (item.id, RowError("row", "texts", "none") if (item.id, setting.name) == ("7.png", "t0.5") else texts)
             ]
@@ -212,3 +213,15 @@ def test_settings_beside_a_file_that_are_none(folder, tmp_path, capsys):
     printed = capsys.readouterr().err
     assert "a.settings: expected settings of `manycaps sample`, got others (--temperature:" in printed
     assert printed.endswith("). Delete it, or sample again.\n")
+
+
+def test_a_page_that_is_not_of_this_command_is_not_replaced(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("manycaps.decoding.run.load_sampler", lambda *_: StandIn())
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "index.html").write_text("mine")
+    line = model_line(folder, tmp_path / "out", "--temperature", "0.5,1", "--on-error", "skip")
+    assert main(line) == 1
+    assert "or one that this command has written, got one with index.html and no decoding.json." in (
+        capsys.readouterr().err
+    )
+    assert (tmp_path / "out" / "index.html").read_text() == "mine"

@@ -79,7 +79,7 @@ def test_counts_of_a_corpus_are_written_and_read(tmp_path):
     table = write_ngram_counts(str(tmp_path / "train.jsonl"), tmp_path / "model.json", column="captions")
     assert table == json.loads((tmp_path / "model.json").read_text())
     assert (table["n_captions"], table["trigrams"]["  a"], table["trigrams"][" a dog"]) == (3, 2, 2)
-    people = [["a dog runs", "a dog sleeps"]] * 12
+    people = [[f"a dog runs to {place}", f"a dog sleeps at {place}"] for place in "abcdefghijkl"]
     columns = {"predictions": [["dog a"]] * 12, "references": people, "details": True}
     wording = manycaps.load("wording", language_model=str(tmp_path / "model.json")).compute(**columns)
     parity = manycaps.load("human_parity", distance=len_distance, language_model=table).compute(**columns)
@@ -98,7 +98,7 @@ def test_counts_of_a_corpus_are_written_and_read(tmp_path):
 
 def test_human_parity_of_single_references_is_that_of_wording():
     """Where people cannot be compared with each other; rows of captions alone."""
-    rows = [[f"a {animal} runs on the {place}"] for animal in ("dog", "cat", "cow") for place in ("road", "farm") * 4]
+    rows = [[f"a {animal} runs on the {place}"] for animal in ("dog", "cat", "cow") for place in "abcdefgh"]
     columns = {"predictions": [[" ".join(text.split()[::-1])] for (text,) in rows], "references": rows}
     module = manycaps.load("human_parity", distance=len_distance, details=True, confidence_level=0.95)
     with pytest.warns(UserWarning, match="Wording alone is measured"):
@@ -106,7 +106,8 @@ def test_human_parity_of_single_references_is_that_of_wording():
     wording = manycaps.load("wording", details=True, confidence_level=0.95).compute(**columns)
     assert math.isnan(parity["unlike_people_share"])
     assert math.isnan(parity["human_parity_p_value"])
-    same = [key for key in wording if key != "signature"]
+    # The odd ones are counted by sentence.
+    same = [key for key in wording if key != "signature" and not key.startswith("odd_wording")]
     assert {key: parity[key] for key in same} == {key: wording[key] for key in same}
     assert parity["wording_gap"] < 0
     assert parity["wording_p_value"] < 0.01

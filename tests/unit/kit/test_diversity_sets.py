@@ -1,6 +1,5 @@
 """Diversity of sets: kernels and their messages, different answers, and pairwise distances."""
 
-import collections
 import math
 
 import numpy as np
@@ -21,25 +20,82 @@ from manycaps.kit.diversity_sets import (
     vendi_scores,
 )
 from manycaps.kit.ngram_scores import NgramIndex
-from tests.oracles.answers_by_enumeration import answers
+from tests.oracles.answers_by_enumeration import answers, answers_in_order
 from tests.refusals import assert_refused
+
+
+def labels_of(classes):
+    return [sorted(set(classes)).index(name) for name in classes]
+
+
+def equality(classes):
+    return np.equal.outer(list(classes), list(classes))
 
 
 @pytest.mark.parametrize("classes", ["a", "aa", "ab", "aab", "aabbc", "abcdef", "aaaaab"])
 def test_means_are_those_of_the_enumeration(classes):
     for k in range(1, len(classes) + 1):
-        sizes = list(collections.Counter(classes).values())
-        assert answer_values(sizes, k) == pytest.approx(answers(classes, k), abs=1e-12)
-        equal = np.equal.outer(list(classes), list(classes))
+        assert answer_values(labels_of(classes), k) == pytest.approx(answers(classes, k), abs=1e-12)
+        equal = equality(classes)
         values = [function([equal, equal[::-1, ::-1]], k) for function in (distinct_k, utility_k)]
         assert np.transpose(values) == pytest.approx(np.array([answers(classes, k)] * 2), abs=1e-12)
+
+
+@pytest.mark.parametrize("classes", ["a", "aa", "aba", "caabb", "abcdef", "baaaaa"])
+def test_a_text_that_says_something_new_counts_with_its_quality(classes):
+    quality = [float(7 * i % 5) for i in range(len(classes))]
+    for k in range(1, len(classes) + 1):
+        utilities = utility_k([equality(classes)] * 2, k, [quality, [2] * len(classes)])
+        assert utilities[0] == pytest.approx(answers(classes, k, quality)[1], abs=1e-12)
+        assert utilities[1] == pytest.approx(2 * answers(classes, k)[1], abs=1e-12)
+        in_order = utility_k([equality(classes)], k, [quality], "given")
+        assert in_order[0] == pytest.approx(answers_in_order(classes[:k], quality[:k])[1], abs=1e-12)
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])
 def test_properties_of_noveltybench(k):
     weights = [0.8**i for i in range(k)]
-    assert answer_values([12], k) == pytest.approx((1, 1 / sum(weights)), abs=1e-12)  # identical
-    assert answer_values([1] * 12, k) == pytest.approx((k, 1), abs=1e-12)  # all different
+    assert answer_values([0] * 12, k) == pytest.approx((1, 1 / sum(weights)), abs=1e-12)  # identical
+    assert answer_values(range(12), k) == pytest.approx((k, 1), abs=1e-12)  # all different
+
+
+@pytest.mark.parametrize("quality", [None, np.full(MOST_CAPTIONS, 1e308)])
+def test_values_of_the_largest_set_are_finite(quality):
+    distinct, utility = answer_values(range(MOST_CAPTIONS), MOST_CAPTIONS, "any", quality)
+    assert distinct == pytest.approx(MOST_CAPTIONS)
+    assert utility == pytest.approx(1 if quality is None else 1e308)
+
+
+@pytest.mark.parametrize(
+    ("quality", "message"),
+    [
+        ([[1, 2]], r"quality: expected as many rows as there are rows of texts \(2\), got 1"),
+        ([[1, 2], [1, 2, 3]], r"quality\[0\]: expected 4 numbers, one for each text, got shape \(2,\)"),
+        ([[1, 2, 3, -1], [1, 2, 3]], r"quality\[0\]\[3\]: expected a finite number of at least 0, got -1.0"),
+        ([[1, 2, 3, 4], [1, math.nan, 3]], r"quality\[1\]\[1\]: expected a finite number of at least 0, got nan"),
+        ([["9", 2, 3, 4], [1, 2, 3]], r"quality\[0\]: expected numbers of at least 0, one for each text, got list"),
+        ("good", "quality: expected n_rows lists of numbers of at least 0, one for each text, got 'good'"),
+        ({0: [1]}, "quality: expected n_rows lists of numbers of at least 0, one for each text, got {0"),
+        (3, "quality: expected n_rows lists of numbers of at least 0, one for each text, got int"),
+    ],
+)
+def test_a_quality_that_does_not_fit_the_candidates_is_refused(quality, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        compute(equivalent=0.1, quality=quality)
+
+
+@pytest.mark.parametrize("order", ["any", "given"])
+def test_quality_adds_a_value_of_the_candidates(order):
+    quality = np.array([[4, 3, 2, 1], [1, 2, 3, 0]], float)
+    quality = [quality[0], quality[1][:3]]
+    plain, result = (compute(equivalent=0.1, answer_order=order, **own) for own in ({}, {"quality": quality}))
+    rows = zip(("aaab", "aaa"), quality, strict=True)
+    utility = utility_k([equality("aaab"), equality("aaa")], 2, quality, order)
+    assert result["quality_utility_k_per_row"] == utility.tolist()
+    if order == "given":
+        assert utility == pytest.approx([answers_in_order(classes[:2], worth[:2])[1] for classes, worth in rows])
+    assert {name for name in result if name not in plain} == {"quality_utility_k", "quality_utility_k_per_row"}
+    assert all(repr(result[name]) == repr(plain[name]) for name in plain if name != "signature")
 
 
 TEXTS = {"a dog": (1.0, 0.0), "a hound": (0.96, 0.28), "a puppy": (0.8, 0.6), "a cat": (0.0, 1.0)}
@@ -91,7 +147,9 @@ def test_a_function_is_asked_once_about_every_two_different_texts():
         ({"equivalent": "meteor"}, "equivalent: expected a number, got str"),
         ({"equivalent": lambda first, second: 0.5}, "equivalent: expected True or False of two texts, got 0.5"),
         ({"equivalent": 0.1, "k": 3}, r"references\[0\]: expected at least k=3 texts, got 2"),
-        ({"k": 2}, "k: expected equivalent beside it, got none"),
+        ({"k": 2}, "k: expected equivalent=0.2 beside it, got equivalent=None"),
+        ({"quality": [[1], [2]]}, "quality: expected equivalent=0.2 beside it, got equivalent=None"),
+        ({"equivalent": 0.1, "answer_order": "all"}, "answer_order: expected one of 'any', 'given', got 'all'"),
     ],
 )
 def test_refuses(options, message):

@@ -17,6 +17,7 @@ import pytest
 
 import manycaps
 import manycaps.kit.embeddings as encoders
+from manycaps.kit import base
 from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.embeddings import (
     BYTES_PER_ENTRY,
@@ -468,7 +469,15 @@ def test_means_by_hand(tmp_path, layout):
     captions = ["A dog!", "a a dog", "été"]
     expected = [[0.5, 1.0, 0.0], [2 / 3, 2 / 3, 1 / 6], [0.25, 0.0, 0.0]]
     np.testing.assert_allclose(vectors.means(captions), expected, atol=1e-15)
-    assert vectors.n_unknown([*captions, "two cats", "two cats"]) == 4
+    known = vectors.known([*captions, "two cats", ""])
+    assert {text: tuple(counts) for text, counts in known.items()} == {
+        "A dog!": (2, 0, True),
+        "a a dog": (3, 0, True),
+        "été": (1, 0, True),
+        "two cats": (2, 2, False),
+        "": (0, 0, False),
+    }
+    assert [text for text, counts in known.items() if counts.is_unknown] == ["two cats"]
 
 
 def test_a_caption_without_a_known_word_has_the_mean_of_the_file(tmp_path):
@@ -500,7 +509,16 @@ def test_refuses_files(tmp_path, lines, message):
 
 def test_refuses_what_is_no_gzip_file(tmp_path):
     (tmp_path / "a.txt.gz").write_bytes(b"a 1 2\n")
-    assert_refused(ValueError, ".*expected a gzip file", read_word_vectors, tmp_path / "a.txt.gz")
+    message = "encoder: expected a whole gzip file, got .*a.txt.gz', which is damaged or cut"
+    assert_refused(ValueError, message, read_word_vectors, tmp_path / "a.txt.gz")
+
+
+@pytest.mark.parametrize("line", [b"a 1 2\n", b"a "], ids=["lines", "one line without an end"])
+def test_a_compressed_file_of_word_vectors_expands_within_a_limit(line, tmp_path, monkeypatch):
+    monkeypatch.setattr(base, "EXPANSION_BYTES", 1 << 16)
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(line * 400_000))
+    message = "encoder: .*a.txt.gz': expected a .gz file that expands to at most 200 times its size, got one of"
+    assert_refused(ValueError, message, read_word_vectors, tmp_path / "a.txt.gz")
 
 
 @pytest.mark.parametrize("name", ["trm_bert", "human_parity", "mmd_bert"])

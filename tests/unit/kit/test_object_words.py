@@ -8,6 +8,7 @@ import pandas
 import pytest
 from textblob.inflect import singularize
 
+import manycaps
 from manycaps import functional
 from manycaps.kit.object_words import (
     Mention,
@@ -121,6 +122,27 @@ def test_own_vocabulary_and_another_language():
     assert [mention.object for mention in own.mentions("ein Welpe am rotes Haus")] == ["Hund", "rotes Haus"]
 
 
+@pytest.mark.parametrize("name", ["Hund", "TV", "bus", "glasses", "scissors", "iPhone", "Traffic Lights"])
+@pytest.mark.parametrize("tokenizer", [None, str.split])
+def test_labels_by_the_names_of_an_own_vocabulary_are_known(name, tokenizer):
+    own = own_vocabulary({name: ["word"], "other": []}, tokenizer)
+    assert as_objects([[name], ["word"]], 2, own) == [frozenset({name})] * 2
+    result = manycaps.load("chair", vocabulary={name: []}, tokenizer=tokenizer).compute(
+        predictions=[f"a {name}"], objects=[[name]]
+    )
+    assert (result["chair_s"], result["recall"]) == (0, 1)
+
+
+def test_every_word_of_coco_is_a_label_also_in_capitals_and_as_a_plural():
+    known = coco_vocabulary()
+    for word, name in known.objects.items():
+        assert as_objects([[word]], 1, known) == [frozenset({name})]
+    labels = "Bus, buses, Wine glasses, TV, Traffic Lights, fire hydrants, Mice, knives, Skis"
+    found = as_objects([labels.split(", ")], 1, known)[0]
+    assert found == {"bus", "wine glass", "tv", "traffic light", "fire hydrant", "mouse", "knife", "skis"}
+    assert_refused(ValueError, "objects[0][0]: expected one of 80 objects", as_objects, [["dog house"]], 1, known)
+
+
 @pytest.mark.parametrize(
     ("vocabulary", "message"),
     [
@@ -143,7 +165,7 @@ def test_refuses_a_vocabulary(vocabulary, message):
         ([["dog"]], "objects: expected a list for each of the 2 rows of predictions, got 1"),
         (pandas.DataFrame({"dog": [1, 2]}), "objects: expected a list of names for each row, got a table (DataFrame)"),
         ([["dog"], "cat"], "objects[1]: expected a list of names, got 'cat'"),
-        ([["dog"], ["zebras"]], "objects[1][0]: expected one of 80 objects, got 'zebras'. Did you mean 'zebra'?"),
+        ([["dog"], ["zebr"]], "objects[1][0]: expected one of 80 objects, got 'zebr'. Did you mean 'zebra'?"),
         ([["dog"], [None]], "objects[1][0]: expected one of 80 objects, got None"),
     ],
 )

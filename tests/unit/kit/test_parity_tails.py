@@ -236,12 +236,15 @@ def test_texts_that_are_all_equal_are_on_no_side():
     assert tails.low < (0.05,) * 4 < tails.high
 
 
-@pytest.mark.parametrize("scale", [1e155, 1e-200])
-def test_distances_whose_squares_leave_the_range_are_refused(scale):
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        (1e155, "distances[0][0][1]: expected a number of size at most 1e+100, got 2.18106e+155. Divide all of them"),
+        (1e-200, "distances[0]: expected a largest distance from 1e-100 to 1e+100, or 0, got.*Give the distances in"),
+    ],
+)
+def test_distances_whose_squares_leave_the_range_are_refused(scale, message):
     distances = drawn_distances(np.random.default_rng(1), 5, 2, 3) * scale
-    message = (
-        "distances[0]: expected a largest distance from 1e-100 to 1e+100, or 0, got.*Give the distances in another"
-    )
     for function in (human_tails, human_parity_test):
         assert_refused(ValueError, message, function, distances, 2)
 
@@ -283,7 +286,7 @@ def sentences(result):
 
 # What differs from people, and the only sentence of the result.
 SENTENCES = [
-    ({"unlike_people": 0.2}, "20% [17, 23] .* farther from the references .* (people 5%): at least 12%"),
+    ({"unlike_people": 0.2}, "20% [17, 23] .* farther from the references .* (people 5%).$"),
     ({"unlike_people": 0.0851}, "9% [5, 12] .* farther from the references .* (people 5%).$"),
     ({"near_duplicate": 0.36}, "36% [33, 39] .* near-duplicates (people 5%).$"),
     ({"ordinary": 0.32}, "Blander .*: 32% [29, 35] are nearer to the references .* (people 5%).$"),
@@ -401,6 +404,17 @@ def test_a_word_needs_the_interval_above_what_people_give(shares, names):
     assert [word.name for word in words_of(result_with(**shares))] == names
 
 
+@pytest.mark.parametrize("phrases", [[], None, [{"p_value": 0.04}], [{"p_value": 0.001}]])
+def test_phrases_that_differ_are_said_beside_a_joint_test_that_finds_nothing(phrases):
+    """Of a result with details, whose list of phrases may be empty or missing; so that of people 5% is said in all."""
+    is_clear = phrases == [{"p_value": 0.001}]
+    [sentence] = sentences(result_with(0.2) | ({} if phrases is None else {"phrases": phrases}))
+    start = "The joint test finds no difference from human captions; at most" if is_clear else "Cannot be distinguished"
+    assert sentence.startswith(start)
+    assert sentence.endswith("Single phrases differ.") == is_clear
+    assert [word.name for word in words_of(result_with(0.01) | {"phrases": phrases})] == ["different"]
+
+
 def test_a_word_needs_the_p_value_of_its_test():
     assert [word.name for word in words_of(result_with(near_duplicate=0.5), 0.051)] == ["alike"]
 
@@ -427,6 +441,13 @@ def repeat_first(_, candidates):
     return np.where(np.arange(candidates.shape[1])[:, None] < 2, candidates, candidates[:, :1])
 
 
+def least_central(rng, candidates):
+    """People's captions, the least central of 20: seldom said, and not wrong."""
+    people = rng.normal(size=(len(candidates), 20, candidates.shape[2]))
+    order = np.argsort(-distances_of(people).sum(axis=2), axis=1)[:, : candidates.shape[1]]
+    return np.take_along_axis(people, order[..., None], axis=1)
+
+
 def wrong_of_words(rng, candidates):
     return candidates + 4 * rng.normal(size=candidates.shape) * (rng.random(candidates.shape[:2]) < 0.4)[..., None]
 
@@ -442,6 +463,7 @@ def bland(_, candidates):
         (repeat_first, {"near-duplicates"}),
         (wrong_of_words, {"unlike"}),
         (bland, {"ordinary", "near-duplicates"}),
+        (least_central, {"unlike"}),
     ],
 )
 def test_no_word_is_false_in_more_than_its_share_of_corpora(damage, deserved):
@@ -452,3 +474,56 @@ def test_no_word_is_false_in_more_than_its_share_of_corpora(damage, deserved):
         assert sum(name in words for words in corpora) <= 12, name
     if deserved.isdisjoint({"alike"}):
         assert sum(deserved <= words for words in corpora) > 80
+
+
+def shifted(_, candidates):
+    """All captions moved in one direction by 0.3 standard deviations of people's."""
+    return candidates + 0.3 * (np.arange(candidates.shape[2]) == 0)
+
+
+def test_a_shift_of_all_rows_in_one_direction_is_what_the_joint_test_hardly_finds():
+    """Distances have no direction: 5 + 5 captions, 100 rows, 100 corpora; docs/human_parity.md has the shares.
+
+    The same test finds a tenth of wrong captions in these points, and one caption said for half of them.
+    """
+    found = {}
+    for name, damage in {"shift": shifted, "wrong": wrong(0.1), "half repeated": repeat_half}.items():
+        rng, counts = np.random.default_rng(0), np.zeros(2)
+        for _ in range(100):
+            texts = rng.normal(size=(100, 10, 32))
+            texts[:, :5] = damage(rng, texts[:, :5])
+            differences = texts[:, :5, 0].mean(axis=1) - texts[:, 5:, 0].mean(axis=1)
+            joint = human_parity_test(distances_of(texts), n_candidates=5).p_value
+            counts += joint <= 0.05, scipy.stats.ttest_1samp(differences, 0).pvalue <= 0.05
+        found[name] = counts / 100
+    assert found["shift"][0] <= 0.12
+    assert found["shift"][1] >= 0.98
+    assert min(found["wrong"][0], found["half repeated"][0]) >= 0.98
+    assert max(found["wrong"][1], found["half repeated"][1]) <= 0.15
+
+
+def repeat_half(_, candidates):
+    """The first of five stands for three."""
+    return np.where(np.arange(candidates.shape[1])[:, None] < 3, candidates, candidates[:, :1])
+
+
+@pytest.mark.parametrize("damage", [least_central, wrong_of_words])
+def test_what_is_said_of_captions_far_from_the_references_is_true_of_people_as_well(damage):
+    """The least central captions of people are all what people write: only how many are far is said, with an interval.
+
+    100 corpora: an interval that misses in 5% misses 13 times or more once in 1,000.
+    """
+    rng, options = np.random.default_rng(3), {"p_value": "chi-squared", "confidence_level": 0.95, "clusters": None}
+    true = human_tails(drawn_distances(rng, 20_000, 4, 4, damage), 4).unlike_people_share
+    n_said, n_false = 0, 0
+    for _ in range(100):
+        distances = drawn_distances(rng, 100, 4, 4, damage)
+        tails = corpus_tails(kept_distances((distances, 4)), 0.95, None)
+        result = parity_result(row_columns(distances, 4), tails, options)
+        said = {word.name: word.sentence for word in words_of(result)}
+        if "unlike" in said:
+            n_said += 1
+            assert reads(said["unlike"], ".* are farther from the references than 19 of 20 human ones (people 5%).$")
+        n_false += not result["unlike_people_share_ci_low"] <= true <= result["unlike_people_share_ci_high"]
+    assert n_said > 50
+    assert n_false <= 12

@@ -41,9 +41,31 @@ def test_messages_quote_input_as_text():
     with pytest.raises(gr.Error) as error, house_messages():
         raise InputError("box", "words", "'<img src=x onerror=alert(1)>' & more")
     assert error.value.message.endswith("got &#x27;&lt;img src=x onerror=alert(1)&gt;&#x27; &amp; more.")
-    for fault in (ZeroDivisionError, ValueError):  # of the page, not of the input
-        with pytest.raises(fault), house_messages():
-            raise fault
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (TypeError("must be real number, not list"), "Internal error: TypeError (must be real number, not list)."),
+        (KeyError("<a>"), "Internal error: KeyError (&#x27;&lt;a&gt;&#x27;)."),
+        (ValueError(), "Internal error: ValueError (ValueError)."),
+        (RuntimeError("CUDA out of memory."), "Too little memory on the server of this page."),
+    ],
+)
+def test_whatever_a_page_raises_is_shown(fault, message, tmp_path):
+    def fail(*_):
+        raise fault
+
+    card = tmp_path / "README.md"
+    card.write_text("# The card\n", encoding="utf-8")
+    page = build_page(Form("Demo", "", [caption_box("Captions", "")], {"An example": fail}, fail), card)
+    functions = [fn.fn for fn in page.fns.values() if fn.fn.__name__ in ("compute", "fill_in")]
+    assert len(functions) == 2
+    for function in functions:
+        with pytest.raises(gr.Error) as error:
+            function()
+        assert error.value.message.startswith(message)
+        assert (error.value.title, error.value.duration) == ("Not computed", None)
 
 
 def test_a_page_is_built(tmp_path):

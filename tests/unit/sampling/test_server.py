@@ -1,6 +1,7 @@
 """Servers of chat completions: well-behaved ones of each dialect, and hostile ones."""
 
 import base64
+import codecs
 import collections
 import contextlib
 import dataclasses
@@ -18,7 +19,7 @@ import PIL.Image
 import pytest
 
 from manycaps.command_line import main
-from manycaps.sampling import SampleOptions, sample
+from manycaps.sampling import SameMeaning, SampleOptions, sample
 from manycaps.sampling.captions_file import sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.run import items_of, load_sampler
@@ -208,36 +209,54 @@ FILTERED = '{"choices": [{"message": {"content": "a"}, "finish_reason": "content
 
 # What a server does with every request, and what the message says of it: with "after 1 retry" where there was one.
 FAULTS = {
-    "busy": (reply(429, "application/json", "{}"), r"status 429 \(\{\}\) after 1 retry"),
-    "long_wait": (reply(429, "a/b", "", {"Retry-After-Ms": "x", "Retry-After": "1000"}), "status 429, and .* 1,000 s"),
+    "busy": (reply(429, "application/json", "{}"), r"status 429 \(Too Many Requests\) after 1 retry"),
+    "long_wait": (
+        reply(429, "a/b", "", {"Retry-After-Ms": "x", "Retry-After": "1000"}),
+        "status 429 .*, and .* 1,000 s",
+    ),
+    "no_end_of_waiting": (
+        reply(429, "a/b", "", {"Retry-After-Ms": "x", "Retry-After": "1" * 300}),
+        "status 429 .*, and .* more than a day",
+    ),
     "down": (reply(500, "text/plain", "oops"), r"status 500 \(oops\) for row 'q0' after 1 retry"),
-    "escapes": (reply(500, "text/plain", "\x1b[31mred\u202e"), r"status 500 \(\[31mred\) for row"),
-    "wrong_key": (reply(401, "text/plain", f"wrong key {KEY}"), "status 401(?! after)"),
-    "unknown_model": (reply(404, "text/plain", f"no model {KEY}"), r"status 404 \(no model \*\*\*\)"),
-    "encoded_key": (reply(500, "text/plain", base64.b64encode(f"Bearer {KEY}".encode()).decode()), r".*\(\*\*\*\)"),
+    "escapes": (reply(500, "text/plain", "\x1b[31mred\u202e"), r"status 500 \(Internal Server Error\) for row"),
+    "wrong_key": (reply(401, "text/plain", f"wrong key {KEY}"), r"status 401 \(Unauthorized\)(?! after)"),
+    "unknown_model": (reply(404, "text/plain", f"no model {KEY}"), r"status 404 \(no model \[\.\.\.\]\)"),
+    "json": (
+        reply(404, "a/b", '{"error": {"message": "The model `m` does not exist", "type": "NotFoundError"}}'),
+        r"status 404 \(The model m does not exist NotFoundError\)",
+    ),
     "redirect": (
         reply(307, "a/b", "", {"Location": "//u:p@else:1/a?k=p"}),
-        r"a redirect .* http://else:1/a, which is not",
+        "a redirect .* to another host, which is not",
     ),
-    "redirect_to_a_file": (
-        reply(302, "a/b", "", {"Location": "file:///etc/passwd"}),
-        r"a redirect .* file:///etc/passwd,",
+    "redirect_to_a_file": (reply(302, "a/b", "", {"Location": "file:///etc/passwd"}), "a redirect .* another scheme,"),
+    "redirect_to_a_path": (
+        reply(308, "a/b", "", {"Location": f"/{KEY}"}),
+        r"a redirect .* to http://localhost \(another path\), which is not",
     ),
-    "html": (reply(200, "text/html", "<html>"), r"no JSON in '<html>' \(.*\) for row 'q0' after 1 retry"),
-    "half": (json_body("{"), r"no JSON in '\{' \("),
-    "nothing": (reply(204, "a/b", ""), "no JSON in ''"),
+    "html": (
+        reply(200, "text/html", "<html>"),
+        r"no JSON in an answer of 6 bytes: html \(.*\) for row 'q0' after 1 retry",
+    ),
+    "half": (json_body("{"), r"no JSON in an answer of 1 bytes \("),
+    "nothing": (reply(204, "a/b", ""), "no JSON in an answer of 0 bytes"),
     "not_utf8": (json_body(b'{"choices": "\xff"}'), "no JSON in .*codec can't decode"),
     "deep": (json_body(DEEP), r"no JSON in .* \(brackets nested too deeply\)"),
     "large_number": (json_body("9" * 10_000), "no JSON in "),
     "filtered": (json_body(FILTERED), "no text in "),
-    "closed": (lambda *_: None, "Response payload is not completed"),
+    "closed": (lambda *_: None, "an answer that broke off"),
     "slow": (lambda *_: time.sleep(1), r"no whole answer within 0\.3 s"),
     "drips": (drip, r"no whole answer within 0\.3 s .* after 1 retry"),
     "endless": (json_body(ENDLESS), "an answer of more than 16,777,216 bytes for row"),
     "bomb": (gzip_reply(gzip.compress(b" " * (1 << 26))), "an answer of more than 16,777,216 bytes for row"),
     "no_gzip": (gzip_reply("no gzip"), "an answer that cannot be decompressed"),
-    "brotli": (reply(200, "a/b", "", {"Content-Encoding": "br"}), "an answer in the encoding 'br'"),
-    "long_header": (reply(200, "a/b", "", {"X": "a" * 200_000}), "Got more than 8190 bytes"),
+    "brotli": (reply(200, "a/b", "", {"Content-Encoding": "br"}), "an answer in the encoding br,"),
+    "unknown_encoding": (reply(200, "a/b", "", {"Content-Encoding": KEY}), "an answer in an unknown encoding,"),
+    "long_header": (
+        reply(200, "a/b", "", {"X": "a" * 200_000}),
+        "an answer that is not HTTP, or whose headers are too long",
+    ),
 } | {text: (json_body(text), "no text in ") for text in NO_TEXT}
 
 
@@ -375,10 +394,122 @@ def test_an_address_that_is_none(tmp_path, url):
     assert_refused(ValueError, message, options_for, url, tmp_path)
 
 
-@pytest.mark.parametrize("proxy", ["http://user:pass@[::1", "http://user:pass@localhost:1", "socks5://user:pass@a:1"])
+def unpadded(text):
+    return base64.b64encode(text.encode()).decode().rstrip("=")
+
+
+# Forms in which a server may repeat the key that it was sent.
+REPEATED = {
+    "as it is": KEY,
+    "base64": base64.b64encode(KEY.encode()).decode(),
+    "with its scheme": base64.b64encode(f"Bearer {KEY}".encode()).decode(),
+    "unpadded": unpadded(KEY),
+    "shifted": unpadded(f"x{KEY}"),
+    "shifted twice": unpadded(f"xy{KEY}"),
+    "for addresses": base64.urlsafe_b64encode(KEY.encode()).decode(),
+    "base32": base64.b32encode(KEY.encode()).decode(),
+    "base85": base64.b85encode(KEY.encode()).decode(),
+    "unicode": "".join(f"\\u{ord(letter):04x}" for letter in KEY),
+    "percent": "".join(f"%{ord(letter):02X}" for letter in KEY),
+    "entities": "".join(f"&#{ord(letter)};" for letter in KEY),
+    "hexadecimal": KEY.encode().hex(),
+    "hexadecimal pairs": KEY.encode().hex(" "),
+    "decimal": " ".join(str(ord(letter)) for letter in KEY),
+    "binary": " ".join(f"{ord(letter):b}" for letter in KEY),
+    "reversed": KEY[::-1],
+    "letters": " ".join(KEY),
+    "halves": f"{KEY[:9]} {KEY[9:]}",
+    "pieces": " ".join(KEY[i : i + 3] for i in range(0, len(KEY), 3)),
+    "words": KEY.replace("-", " "),
+    "capitals": KEY.upper(),
+    "rotated": codecs.encode(KEY, "rot13"),
+}
+
+# Where it may stand.
+PLACES = {
+    "text": lambda text: (500, "text/plain", f"wrong key {text}"),
+    "refusal": lambda text: (400, "text/plain", f"your key is {text} is it not"),
+    "fields": lambda text: (500, "a/b", json.dumps({"error": {"message": text, "type": text, "code": [text]}})),
+    "no JSON": lambda text: (200, "a/b", f"the key {text}"),
+    "no text": lambda text: (200, "a/b", json.dumps({"detail": f"the key {text}"})),
+    "redirect": lambda text: (302, "a/b", "", {"Location": f"http://{text.replace(' ', '.')[:60]}/{text}"}),
+    "header": lambda text: (200, "a/b", "", {"Content-Encoding": text}),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_key_that_a_server_repeats_in_any_form_is_not_shown(tmp_path, monkeypatch, capsys, place):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    save_prompts(tmp_path / "prompts.jsonl", 2)
+    for form, text in REPEATED.items():
+        with serve(lambda *_, text=text: PLACES[place](text)) as server:
+            line = ["sample", "--url", server.url, "--model", "m", str(tmp_path / "prompts.jsonl"), "--retries", "0"]
+            assert main([*line, "-o", str(tmp_path / "a.jsonl")]) == 2
+        message = capsys.readouterr().err.replace(server.url, "").casefold()
+        assert not [part for part in text.casefold().split() if len(part) > 3 and part in message], (form, message)
+        # No run of five characters of it, together or apart.
+        pieces = [text[i : i + 5].casefold() for i in range(len(text) - 4) if " " not in text[i : i + 5]]
+        apart = re.sub(r"[^a-z0-9]", "", text.casefold())
+        pieces += [apart[i : i + 6] for i in range(len(apart) - 5)]
+        shown = message + re.sub(r"[^a-z0-9]", "", message)
+        assert not [piece for piece in pieces if piece in shown], (form, message)
+
+
+# Addresses that no library takes, and some of which a part would pass for the host.
+ODD_HOSTS = (
+    "user:PASSWORD@ho\u2100st user:PASSWORD@[::1 user:PASSWORD@xn--a user:PASSWORD@a..b me:PASS/WORD@h me:PA?WORD@h"
+)
+ODD_HOSTS += f" me:12/PASSWORD@h me:12?PASSWORD@h me:1#PASSWORD@h me:PASSWORD@{'a' * 70} me:PASSWORD@h:99999999"
+
+
+@pytest.mark.parametrize("host", ODD_HOSTS.split())
+@pytest.mark.parametrize("command", ["sample", "decoding"])
+def test_an_odd_address_is_refused_and_none_of_it_shown(tmp_path, capsys, command, host):
+    prompts = str(save_prompts(tmp_path / "prompts.jsonl", 2))
+    line = [command, "--url", f"http://{host}/v1", "--model", "m", prompts, "-n", "2", "-o", str(tmp_path / "o")]
+    people = [json.dumps({"id": f"q{i}", "captions": ["a dog", "a cat", "two dogs"]}) for i in range(2)]
+    (tmp_path / "people.jsonl").write_text("\n".join(people))
+    line += ["-r", str(tmp_path / "people.jsonl"), "--temperature", "0.5,1"] if command == "decoding" else []
+    assert main(line) == 2
+    message = capsys.readouterr().err
+    assert message.startswith(
+        "--url: expected the address of a server, such as http://localhost:8000/v1, got something"
+    )
+    assert "WORD" not in message
+    assert "12" not in message
+    with pytest.raises(ValueError, match="^--url: expected the address of") as raised:
+        SameMeaning(url=f"http://{host}/v1", model="m", cache=tmp_path / "answers.jsonl")("a", "b")
+    assert "WORD" not in str(raised.value)
+
+
+def test_options_that_are_printed_have_no_address(tmp_path):
+    assert "PASSWORD" not in repr(options_for("http://user:PASSWORD@host/v1", tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("variable", "proxy", "got"),
+    [
+        ("http_proxy", "http://user:pass@[::1", "something else"),
+        ("http_proxy", "socks5://user:pass@a:1", "a SOCKS proxy"),
+        ("all_proxy", "socks5h://user:pass@a:1", "a SOCKS proxy"),
+        ("http_proxy", "nonsense://user:pass@x", "something else"),
+        ("http_proxy", "http://user:pass@ho\u2100st", "something else"),
+        ("http_proxy", "http://", "something else"),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_named_by_its_variable(tmp_path, monkeypatch, variable, proxy, got):
+    monkeypatch.setenv(variable, proxy)
+    message = f"{variable}: expected the address of an HTTP proxy, such as http://localhost:8080, got {got}. Unset"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}") as raised:
+        sample(options_for("http://nowhere.invalid/v1", tmp_path, retries=0))
+    assert "pass" not in str(raised.value)
+
+
+@pytest.mark.parametrize("proxy", ["http://user:pass@localhost:1", "user:pass@localhost:1", "localhost:1"])
 def test_a_proxy_is_asked_and_its_password_not_shown(tmp_path, monkeypatch, proxy):
     monkeypatch.setenv("http_proxy", proxy)
-    with pytest.raises(ValueError, match="^(--url|http_proxy): expected .*, got ") as raised:
+    message = "^--url: expected samples from http://nowhere.invalid/v1, got no connection: Connection refused"
+    with pytest.raises(ValueError, match=message) as raised:
         sample(options_for("http://nowhere.invalid/v1", tmp_path, retries=0))
     assert "pass" not in str(raised.value)
 
@@ -460,7 +591,7 @@ def test_a_server_that_is_down_is_no_error_of_rows(tmp_path):
         options = dataclasses.replace(options, sources=[str(tmp_path / "many.jsonl")])
         assert_refused(ValueError, ".*status 500.* 20 rows in succession have failed", sample, options)
     (tmp_path / "b").mkdir()
-    message = ".*, got Cannot connect to host"
+    message = ".*, got no connection: Connection refused"
     assert_refused(ValueError, message, sample, options_for(server.url, tmp_path / "b", on_error="skip", retries=0))
 
 
