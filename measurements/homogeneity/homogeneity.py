@@ -237,8 +237,8 @@ class Homogeneity(CollectionModule, evaluate.Measurement):
         equivalent, is_drawn = options["equivalent"], IS_DRAWN.holds(options)
         return signature(
             "homogeneity",
+            others=None if options["others"] is None else "+".join(options["others"]),
             distance=options["distance"],
-            others=None if options["others"] is None else len(options["others"]),
             tokenizer=tokenizer_name(options["tokenizer"]) if is_ngram else None,
             equivalent=(getattr(equivalent, "__name__", "function") if callable(equivalent) else equivalent)
             if is_classes

@@ -111,7 +111,7 @@ IS_EMBEDDED = Effect(
 )
 
 # When classes are made, and when intervals are.
-HAS_CLASSES = Effect("equivalent", "0.2", lambda options: options["equivalent"] is not None)
+HAS_CLASSES = Effect("equivalent", "0.3", lambda options: options["equivalent"] is not None)
 HAS_INTERVALS = Effect("confidence_level", "0.95", lambda options: options["confidence_level"] is not None)
 
 
@@ -155,13 +155,13 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
         }
         | dependent_options(
             HAS_CLASSES,
-            CLASSES
-            | {
+            {
                 "k": Option(
                     None,
                     or_none(whole_number(1, MOST_CAPTIONS)),
                     "Captions whose classes are counted; by default the smallest number of any row, on both sides.",
                 ),
+                **CLASSES,
                 "answer_order": Option(
                     "any",
                     one_of(ANSWER_ORDERS),
@@ -204,11 +204,11 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
             2025)
         utility_k | above 0 to 1 | | with `equivalent`: share of k captions, read with patience 0.8, that say something
             new: NoveltyBench's utility with a quality of 1 for all
+        quality_utility_k | 0 to the largest quality | higher | with `quality`: NoveltyBench's utility of the
+            candidates; a caption that says something new counts with its quality, another with 0
         n_classes | 1 to n | | with `equivalent`: classes of equivalent captions among all of a row
         semantic_entropy | 0 to log n | | with `equivalent`: entropy of the classes of a row, in nats (Farquhar et al.
             2024)
-        quality_utility_k | 0 to the largest quality | higher | with `quality`: NoveltyBench's utility of the
-            candidates; a caption that says something new counts with its quality, another with 0
         corpus_mbleu_4 | 0 to 1 | | corpus BLEU-4 of the first captions of all rows against the others, the same for the
             second ones, and so on; mean over places. What papers report; it depends on the order of the captions
         corpus_... | | | the same of all captions of a side as one set
@@ -265,7 +265,7 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
             vectors = self._vectors(sides.values(), options)
         elif hasattr(equivalent, "of_pairs"):  # it answers many pairs at once, and keeps the answers
             equivalent.of_pairs(pairs_to_judge(row for rows in sides.values() for row in rows))
-        values, order = [], options["answer_order"]
+        values, order = {}, options["answer_order"]
         labels = {
             name: [
                 class_labels(
@@ -276,11 +276,11 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
             ]
             for name, rows in sides.items()
         }
-        for rows in labels.values():
+        for name, rows in labels.items():
             row_values = [answer_values(row, k, order) for row in rows]
-            values.append(dict(zip(("distinct_k", "utility_k"), map(list, zip(*row_values, strict=True)), strict=True)))
-            values[-1] |= mean_class_values([np.bincount(row).tolist() for row in rows])
-        result = row_result(*values, **over_rows) | {"k": k}
+            values[name] = dict(zip(("distinct_k", "utility_k"), map(list, zip(*row_values, strict=True)), strict=True))
+            values[name] |= mean_class_values([np.bincount(row).tolist() for row in rows])
+        result = row_result(*values.values(), **over_rows) | {"k": k}
         if options["quality"] is not None:
             qualities = as_quality(options["quality"], list(map(len, sides["predictions"])))
             pairs = zip(labels["predictions"], qualities, strict=True)
@@ -313,10 +313,10 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
             orders="+".join(map(order_name, options["vendi_orders"])),
             sizes=options["sizes"],
             equivalent=equivalent if is_near or equivalent is None else getattr(equivalent, "__name__", "function"),
-            classes=None if equivalent is None or options["classes"] == "connected" else options["classes"],
             k=options["k"],
             answer_order=None if options["answer_order"] == "any" else options["answer_order"],
             quality=None if options["quality"] is None else "given",
+            classes=None if equivalent is None or options["classes"] == "connected" else options["classes"],
             **(encoder_settings(options) if has_embedding else {}),
             zlib=zlib.ZLIB_RUNTIME_VERSION,
         )

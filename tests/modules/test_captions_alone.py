@@ -83,7 +83,7 @@ def test_the_first_text_of_a_class_decides():
         result = alone([["one", "two", "three"]] * 2, classes=rule, details=True, **options)
         assert result["n_classes"] == expected
         assert ("classes:first" in result["signature"]) == (rule == "first")
-    assert_refused(ValueError, "classes: expected equivalent=0.2 beside it", alone, classes="first")
+    assert_refused(ValueError, "classes: expected equivalent=0.3 beside it", alone, classes="first")
 
 
 def test_quality_counts_once_a_class_of_any_rule_with_its_interval():

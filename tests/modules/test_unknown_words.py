@@ -36,8 +36,8 @@ UNKNOWN = ["หมาวิ่งบนชายหาด", "ulv løper", "ው�
 OPTIONS = {
     "vdtk_leave_one_out": {"metrics": ("mmd_bert",), "estimator": "biased", "n_iterations": 3},
     "vdtk_diversity": {"semantic": True},
-    "set_diversity": {"kernels": ("embedding",)},
     "homogeneity": {"distance": "bert"},
+    "set_diversity": {"kernels": ("embedding",)},
     "human_parity": {"p_value": "none"},
 }
 NAMES = [name for name, record in MODULES.items() if record.network == SENTENCE_ENCODER]
