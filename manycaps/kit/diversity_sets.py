@@ -272,8 +272,8 @@ def _unique_share(captions: Sequence[Sequence[str]]) -> float:
 # and utility_k = (1 - p) / (1 - p^k) sum over i = 1..k of p^(i - 1) q_i [text i is of a class that has not come
 # before], with the patience p = 0.8 and the quality q_i of text i, which is 1 where none is given. Of m texts, with s_c
 # in class c, the mean over all choices of k and all orders is exact: text i is of a new class with probability sum over
-# c of s_c / m C(m - s_c, i - 1) / C(m - 1, i - 1), and is each text of c with the same one. Classes are connected
-# components: texts that are equivalent to the same text are of one class. `tests/oracles` enumerates.
+# c of s_c / m C(m - s_c, i - 1) / C(m - 1, i - 1), and is each text of c with the same one. `sets_classes` makes the
+# classes. `tests/oracles` enumerates.
 
 # Probability of asking for another text, in utility_k.
 PATIENCE = 0.8

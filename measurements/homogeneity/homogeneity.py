@@ -204,7 +204,9 @@ class Homogeneity(CollectionModule, evaluate.Measurement):
             check_clusters(options["clusters"], len(predictions))
         warn_of_few_prompts(len(predictions), options["p_value"])
         if IS_EMBEDDED.holds(options):
-            self.encoder.check_known(models, options)
+            columns = {f"others[{name!r}]": texts for name, texts in others.items()}
+            columns |= {"predictions": predictions} | ({"references": references} if people else {})
+            self.encoder.check_known(columns, options)
         rows = [[text for row in together for text in row] for together in zip(*models.values(), strict=True)]
         settings = {name: options[name] for name in ("clusters", "p_value", "n_resamples", "seed")}
         compared = compare_models(models, self._distances(rows, options), progress=self.progress, **settings)

@@ -16,7 +16,6 @@ from .base import (
     by_value,
     check_beside_rows,
     dependent_options,
-    exact_mean,
     has_references,
     one_of,
     or_none,
@@ -286,9 +285,7 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
             qualities = as_quality(options["quality"], list(map(len, sides["predictions"])))
             pairs = zip(labels["predictions"], qualities, strict=True)
             utilities = [answer_values(row, k, order, quality)[1] for row, quality in pairs]
-            result["quality_utility_k"] = exact_mean(utilities)
-            if options["details"]:
-                result["quality_utility_k_per_row"] = utilities
+            result |= row_result({"quality_utility_k": utilities}, **over_rows)
         return result
 
     def _vectors(self, sides, options):

@@ -86,6 +86,23 @@ def test_the_first_text_of_a_class_decides():
     assert_refused(ValueError, "classes: expected equivalent=0.3 beside it", alone, classes="first")
 
 
+def test_quality_counts_once_a_class_of_any_rule_with_its_interval():
+    angles = {"one": 0.0, "two": math.pi / 6, "three": math.pi / 3}
+
+    def embed(texts):
+        return np.array([[math.cos(angles[text]), math.sin(angles[text])] for text in texts])
+
+    rows, quality = [["one", "two", "three"], ["one", "one", "one"]], [[1, 9, 4], [2, 3, 3]]
+    options = {"equivalent": 0.2, "encoder": embed, "answer_order": "given", "quality": quality}
+    total = 1 + 0.8 + 0.8**2
+    for rule, expected in (("connected", [1 / total, 2 / total]), ("first", [(1 + 4 * 0.8**2) / total, 2 / total])):
+        result = alone(rows, classes=rule, details=True, confidence_level=0.9, **options)
+        assert result["quality_utility_k_per_row"] == pytest.approx(expected, abs=1e-12)
+        ends = result["quality_utility_k_ci_low"], result["quality_utility_k_ci_high"]
+        assert ends == pytest.approx(interval_of_rows(result["quality_utility_k_per_row"], 0.9))
+        assert result["quality_utility_k"] == pytest.approx(sum(expected) / 2, abs=1e-12)
+
+
 def test_intervals_are_over_rows_or_clusters():
     labels = ["a", "a", "b", "c"]
     result = alone(confidence_level=0.9, details=True)

@@ -119,6 +119,13 @@ def test_the_option_decides_whether_texts_are_embedded(model):
         assert "n_pieces" not in load(name, **options).compute(**unknown)
 
 
+def test_an_answer_of_another_model_is_named(model):
+    module = load_on_cpu("homogeneity", encoder=model)
+    others = {"tuned": with_text(REFERENCES, 2, 1, UNKNOWN[0])}
+    with pytest.raises(ValueError, match=r"^others\['tuned'\]\[2\]\[1\]: expected a text of which the encoder knows"):
+        module.compute(predictions=PREDICTIONS, others=others)
+
+
 def test_a_function_knows_everything():
     lengths = load_on_cpu("mmd_bert", encoder=lambda texts: np.array([[len(text), 1.0] for text in texts]))
     result = lengths.compute(predictions=[UNKNOWN] * 3, references=REFERENCES)
