@@ -721,8 +721,8 @@ class CorpusWording(NamedTuple):
         """Warn where wording is left out for want of rows."""
         if not self.is_measured:
             warnings.warn(
-                f"wording: expected at least {LEAST_ROWS_OF_WORDING} rows, or clusters, for a model of people's "
-                f"wording; there are {len(self.rows.sizes)} rows. Its values are NaN.",
+                f"wording: expected {LEAST_ROWS_OF_WORDING} rows or clusters for a model of how people put things, got "
+                f"{len(self.rows.sizes)} rows. Its values are NaN.",
                 stacklevel=2,
             )
 
