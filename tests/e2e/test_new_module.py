@@ -18,7 +18,9 @@ KINDS = {"metric": "word_share", "measurement": "word_count"}
 FOLDERS = ("metrics/word_share/", "measurements/word_count/")
 
 # What tools write of a new module, in files that already exist.
-WRITTEN_TABLES = {"docs/metrics.md", "docs/options.md", "manycaps/declared.json", "pyproject.toml"}
+WRITTEN_TABLES = {
+    *("docs/metrics.md", "docs/options.md", "manycaps/declared.json", "manycaps/module_types.pyi", "pyproject.toml")
+}
 
 
 # Of the repository, all that a new module is made of and tested with.
@@ -86,11 +88,13 @@ def test_commands_take_a_new_module(repository, tmp_path):
         (first, "predictions", "a dog"),
         (second, "predictions", "a cat"),
     ):
-        lines = [json.dumps({"id": str(number), column: [caption]}) + "\n" for number in range(8)]
+        verbs = "runs sits eats plays sleeps jumps swims barks".split()  # no two rows have one reference
+        rows = [{"id": str(i), column: [caption.replace("runs", verb)]} for i, verb in enumerate(verbs)]
+        lines = [json.dumps(row) + "\n" for row in rows]
         pathlib.Path(path).write_text("".join(lines))
     given = ["-r", references, "-m", "word_share"]
     commands = {
-        "Word Share: a scores higher than b": ["compare", first, second, *given, "-o", str(tmp_path / "report")],
+        "Word Share (higher is better): a ": ["compare", first, second, *given, "-o", str(tmp_path / "report")],
         '"word_share": 0.66666': ["score", "-i", first, *given, "-o", str(tmp_path / "scores")],
         "word_count  (measurements)\n    Word Count: how many words all captions": ["list"],
     }
