@@ -94,7 +94,7 @@ def test_commands_take_a_new_module(repository, tmp_path):
         pathlib.Path(path).write_text("".join(lines))
     given = ["-r", references, "-m", "word_share"]
     commands = {
-        "Word Share (higher is better): a ": ["compare", first, second, *given, "-o", str(tmp_path / "report")],
+        "Word Share: a scores higher than b": ["compare", first, second, *given, "-o", str(tmp_path / "report")],
         '"word_share": 0.66666': ["score", "-i", first, *given, "-o", str(tmp_path / "scores")],
         "word_count  (measurements)\n    Word Count: how many words all captions": ["list"],
     }
