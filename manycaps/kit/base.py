@@ -2010,7 +2010,9 @@ def is_empty_column(column: object) -> bool:
     if getattr(column, "column_names", getattr(column, "columns", None)) is not None:  # a table is no column
         return False
     shape = getattr(column, "shape", None)
-    return bool(shape[0] == 0) if shape else isinstance(column, Sized) and len(column) == 0
+    if shape is not None:
+        return len(shape) > 0 and shape[0] == 0
+    return isinstance(column, Sized) and len(column) == 0
 
 
 def is_default(value: object, default: object) -> bool:
