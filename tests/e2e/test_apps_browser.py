@@ -20,7 +20,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from scripts.repository import push_to_hub
+from manycaps import hub_spaces
 from tests.browser_pages import requested_addresses
 from tests.comparison_cases import caption_rows as rows_of_systems
 from tests.comparison_cases import write_captions
@@ -168,7 +168,7 @@ class Server:
 
     def __init__(self, folder, name, checkpoint=None, python=sys.executable):
         # A Space's folder is not named like the module.
-        for inside, content in push_to_hub.space_files(folder_of(name), "me").items():
+        for inside, content in hub_spaces.space_files(folder_of(name), "me").items():
             (folder / "app" / inside).parent.mkdir(parents=True, exist_ok=True)
             (folder / "app" / inside).write_bytes(content)
         with socket.socket() as listener:
@@ -219,7 +219,7 @@ class Server:
 
 
 def folder_of(name):
-    return push_to_hub.space_folders()[name]
+    return hub_spaces.space_folders()[name]
 
 
 @functools.cache
@@ -496,7 +496,7 @@ def assert_no_address_is_opened(server):
 
 @pytest.mark.network
 def test_a_space_runs_with_what_its_own_files_ask_for(browser, tmp_path):
-    files = push_to_hub.space_files(folder_of("trm_meteor"), "me")
+    files = hub_spaces.space_files(folder_of("trm_meteor"), "me")
     version = re.search(r"^sdk_version: (.+)$", files["README.md"].decode(), re.MULTILINE)[1]
     (tmp_path / "requirements.txt").write_bytes(files["requirements.txt"] + f"gradio=={version}\n".encode())
     python = empty_environment(tmp_path / "environment")
