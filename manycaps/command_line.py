@@ -70,7 +70,7 @@ EXTRAS = {
 }
 
 # Extras that a command needs as a whole.
-COMMAND_EXTRAS = {"train-pac": "train", "make-positives": "train", "sample": "sample"}
+COMMAND_EXTRAS = {"train-pac": "train", "make-positives": "train", "sample": "sample", "push": "push"}
 
 # Exit status of a process that ctrl-C ended, as shells have it.
 INTERRUPTED = 130

@@ -1,4 +1,4 @@
-"""Spaces of the Hugging Face Hub, one for every module and for the pages of commands: their files, and how they are kept.
+"""Spaces of the Hugging Face Hub, of modules and of the pages of commands: their files, and how they are updated.
 
 The Space of a module gets the files of its folder, with the files of the kit and the cases of `tests.py`, and the files
 of the package that its page imports; without other tests and caches. The Space of a command's page gets the whole

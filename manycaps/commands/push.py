@@ -5,8 +5,8 @@ manycaps push trm_meteor --org ORG                        change them
 manycaps push --org ORG                                   all modules, and the pages of commands
 
 A Space gets the module with its card, its page, and the versions that are installed here: what it needs must be
-installed, with the gradio that the card names. Files are compared by their hashes, so that a second run finds nothing to
-do; files that only the Space has are deleted from it. Where a Space fails, the others are still updated. The token
+installed, with the gradio that the card names. Files are compared by their hashes, so that a second run finds nothing
+to do; files that only the Space has are deleted from it. Where a Space fails, the others are still updated. The token
 comes from --token, from the variable HF_TOKEN or from `hf auth login`; HF_ENDPOINT names another hub. A dry run needs
 no token. Needs `pip install 'manycaps[push]'`.
 """

@@ -1435,8 +1435,8 @@ def n_sharing_rows(columns: Sequence[Sequence[Sequence[str]]]) -> int:
 # Version of the collection; the same as in pyproject.toml and CITATION.cff, which a test compares.
 VERSION = "0.3.0"
 
-# Of every module: its license, and the Hub's page of the user or organisation that has its Space. `manycaps push` writes
-# the name that it is given.
+# Of every module: its license, and the Hub's page of the user or organisation that has its Space. `manycaps push`
+# writes the name that it is given.
 LICENSE = "Apache-2.0"
 SPACES = "https://huggingface.co/spaces/manycaps"
 

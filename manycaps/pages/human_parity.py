@@ -2,7 +2,6 @@
 
 import functools
 import math
-import pathlib
 from typing import Any
 
 import gradio as gr

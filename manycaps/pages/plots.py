@@ -22,7 +22,7 @@ SERIES = (CANDIDATES, REFERENCES, "#157347", "#8a3fa0")
 # Characters of a caption above its bar; longer ones end in three dots.
 LABEL_CHARACTERS = 44
 
-# Width of a drawing in inches, and its dots per inch: 960 pixels, whose letters can be read at the width of a telephone.
+# Width of a drawing in inches, and its dots per inch: 960 pixels, with letters for the width of a telephone.
 WIDTH, DOTS_PER_INCH = 4.8, 200
 
 # Inches at the top where the page writes the drawing's label.
@@ -43,7 +43,7 @@ def caption_bars(values: Sequence[float], captions: Sequence[str], name: str, ov
 
     A line shows the value of all together, where it is given.
     """
-    places, labels = np.arange(len(captions)), [shorten(caption) for caption in captions]
+    places, labels = range(len(captions)), [shorten(caption) for caption in captions]
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "x"}):
         figure, axes = _figure(0.9 + max(0.4 * len(captions), 0.9))
         bars = axes.barh(places, values, 0.42, color=CANDIDATES)

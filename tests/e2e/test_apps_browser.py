@@ -29,6 +29,8 @@ from tests.modules.sample_inputs import load_options
 from tests.video_clips import write_clip
 
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
+import gradio_client
+
 from manycaps.comparison import CompareOptions, compare
 from manycaps.pages.form import card_body
 from manycaps.pages.inputs import CaptionLimits, rows_of_text_box
@@ -52,7 +54,15 @@ PHONE = 400
 PHONES = (360, 390, 412, 420, 430)
 WIDTH_OF_LABEL = "return [...document.querySelectorAll('p')].find(p => /^Fill in/.test(p.innerText)).clientWidth"
 
+WIDTH_OF_DRAWINGS = (
+    "return [...document.querySelectorAll('.drawing img')].map(i => [i.getBoundingClientRect().width, "
+    "i.closest('.drawing').scrollWidth])"
+)
+
 NO_LIMITS = CaptionLimits(10**6, 10**6, 10**6)
+
+# The label of human_parity's file.
+TABLE = "Or one file with both (.jsonl, .json, .csv, .tsv)"
 
 # Labels of the form, with the columns that they fill. UPLOAD stands for the only file of a form; several files go by
 # their labels.
@@ -363,7 +373,7 @@ def assert_shows_the_numbers(page, name, cells, fields):
     page.until(lambda: len(page.drawings()) == CASES[name].n_drawings)
     for url, description, width in page.drawings():
         assert PIL.Image.open(io.BytesIO(fetch(url))).width == 960
-        assert width > 600
+        assert width > 500
         assert len(description) > 20
     parts = page.run(
         "return [...document.querySelectorAll('.result, .drawing')].map("
@@ -377,7 +387,7 @@ def assert_shows_the_numbers(page, name, cells, fields):
 def assert_shows_the_modules_numbers(page, name, cells, fields):
     # Rows of the table of results; a row of a single candidate has no key of the result in front.
     expected = module_of(name).compute(**columns_of(name, fields), **CASES[name].options)
-    shown = {key: value for key, value, *_ in cells if key in expected}
+    shown = {key: value.partition(" (people ")[0] for key, value, *_ in cells if key in expected}
     whole = [key for key in expected if key.startswith("rows_needed") and math.isfinite(expected[key])]
     expected |= {key: int(expected[key]) for key in whole}
     assert shown
@@ -420,6 +430,10 @@ def an_example_fills_the_form_above_the_card(page, name, folder):
     fields = texts | dict(zip(case.files, files, strict=True))
     assert_shows_the_numbers(page, name, page.compute(), fields)
     assert not page.is_wider_than(PHONE)
+    # Drawings fit: they are neither cut nor scrolled sideways.
+    widths = page.measure(390, WIDTH_OF_DRAWINGS)
+    assert len(widths) == case.n_drawings
+    assert all(250 < width <= frame <= 390 for width, frame in widths), widths
     for width in PHONES:  # a label beside the buttons would be some pixels wide on one of them
         assert page.measure(width, WIDTH_OF_LABEL) > 120, width
     if "p_value" in case.options:
@@ -508,6 +522,26 @@ def test_a_space_runs_with_what_its_own_files_ask_for(browser, tmp_path):
         assert_shows_the_numbers(page, "trm_meteor", page.compute(), page.fields())
         assert page.errors() == ([], [])
         assert "Traceback" not in server.logs()
+
+
+def test_human_parity_takes_a_file_of_captions(browser, serve, tmp_path):
+    systems = rows_of_systems(100)
+    pairs = zip(systems["repeating"], systems["references"], strict=True)
+    rows = [{"predictions": candidates, "references": references} for candidates, references in pairs]
+    table = tmp_path / "captions.jsonl"
+    table.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    page = Page(browser, serve("human_parity").url)
+    page.fill({TABLE: table})
+    cells = {key: value for key, value, *_ in page.compute()}
+    assert cells["near_duplicate_share"] == "1.0000 (people 0.0500)"
+    assert page.errors() == ([], [])
+
+
+def test_programs_call_a_page_by_names(serve):
+    client = gradio_client.Client(serve("human_parity").url, verbose=False)
+    boxes = {"predictions": "a dog\na wet dog\n\na cat\ntwo cats", "references": "a dog\nit barks\n\na cat\nit naps"}
+    answer, *_, tables = client.predict(**boxes, file=None, distance="METEOR", api_name="/compute")
+    assert "| `words_per_text` | 2.2500 (people 2.0000) |" in answer + tables
 
 
 def test_a_page_without_weights_says_what_can_be_done(browser, tmp_path):

@@ -161,7 +161,9 @@ def test_what_cannot_be_right_is_not_sent_and_stops_no_other_module(push, hub, f
     assert '"colorFrom" must be one of [red, yellow, green, blue]' in push()[1]
     card.write_text(CARD)
     versions["gradio"] = "5.0.0"
-    message = "demo/README.md: expected sdk_version 6.0.0 to be the gradio that is installed, got 5.0.0. Run `pip install "
+    message = (
+        "demo/README.md: expected sdk_version 6.0.0 to be the gradio that is installed, got 5.0.0. Run `pip install "
+    )
     assert f"{message}gradio==6.0.0`" in push()[1]
     assert "demo.py" not in hub.files("manycaps/demo")
     versions["gradio"] = "6.0.0"

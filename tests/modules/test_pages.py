@@ -68,8 +68,7 @@ def test_without_the_package_a_page_says_in_one_line_what_to_install():
 
 
 def test_a_page_names_no_path_and_no_address(space):
-    programs, readers = page_programs(space), ("manycaps/kit/", "manycaps/caption_tables/", "manycaps/comparison/")
-    own = {name: text for name, text in programs.items() if not name.startswith(readers)}
+    own = {name: text for name, text in page_programs(space).items() if name.startswith("manycaps/pages/")}
     for name, source in {"app.py": app_text(space), **own}.items():
         texts = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
         assert not [text for text in texts if isinstance(text, str) and re.match(r"[a-z]+:/|/|~.", text)], name
@@ -235,12 +234,14 @@ def test_boxes_and_a_file_are_not_mixed(tmp_path):
 def test_nothing_that_an_uploaded_table_names_is_opened(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["manycaps.caption_tables.source"], "find_medium", lambda *_: pytest.fail("opened"))
     rows = [{"id": i, **row, "image": "http://127.0.0.1:9/a.png"} for i, row in enumerate(UPLOADED)]
-    assert human_parity.rows_of_file(uploaded(tmp_path, rows))["predictions"] == [row["predictions"] for row in UPLOADED]
+    assert human_parity.rows_of_file(uploaded(tmp_path, rows))["predictions"] == [
+        row["predictions"] for row in UPLOADED
+    ]
 
 
 def test_people_stand_beside_the_system():
     form = human_parity.form(module_of("human_parity"))
-    answer, *_, others = form.measure(*form.examples["One caption repeated"])
+    answer, *_ = form.measure(*form.examples["One caption repeated"])
     first = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", answer, re.MULTILINE))
     assert len(first) == human_parity.N_FIRST
     assert first["near_duplicate_share"] == "1.0000 (people 0.0500)"
@@ -262,7 +263,9 @@ def test_programs_name_what_they_give_to_a_page(space, monkeypatch):
     else:
         own, more = module_of(space.name).own_columns(), ("file",) if space.name == "human_parity" else ()
         assert set(named) <= {*own, *more, *module_of(space.name).DEFAULTS}
-        assert named[: len(own)] == sorted(own, key=lambda column: (column not in ("images", "videos"), own.index(column)))
+        assert named[: len(own)] == sorted(
+            own, key=lambda column: (column not in ("images", "videos"), own.index(column))
+        )
 
 
 def test_a_minute_as_phones_record_it():
