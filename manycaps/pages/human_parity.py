@@ -51,13 +51,13 @@ def form(module: Any) -> Form:
         title="Human Parity",
         introduction=(
             "How many of several captions of each image are faults, and how like people's are they, which is not how "
-            "good: bland, formulaic or repeated? One test over all images, and shares beside what people give."
+            "good: bland, formulaic or repeated? One test over all images, and shares beside what people give. Fill in "
+            f"the boxes, or upload a table ({', '.join(KINDS)}) of up to {LIMITS.rows} rows with the columns "
+            "`predictions` and `references`."
         ),
         inputs=[
             *(caption_box(*BOXES[column]) for column in COLUMNS),
-            take_uploads_only(
-                gr.File(label=f"Or one file with both ({', '.join(KINDS)})", file_types=list(KINDS), render=False)
-            ),
+            take_uploads_only(gr.File(label="Or a file with both", file_types=list(KINDS), height=160, render=False)),
         ],
         options=[gr.Dropdown(names, value=names[0], label="Distance of two captions", render=False)],
         drawings=["Captions among people", "Captions most unlike people's"],

@@ -27,10 +27,10 @@ def result_table(
     >>> print(result_table({"a": 0.5, "n_rows": 2}, {"a": "a share", "b": "not asked for"}, {"a": 0.05}))
     | result | value | meaning |
     |:---|---:|:---|
-    | `a` | 0.5000 (people 0.0500) | a share |
+    | `a` | 0.5000<br>people 0.0500 | a share |
     """
     shown = [(key, meaning) for key, meaning in meanings.items() if key in result]
-    beside = {key: f" (people {as_table_cell(people[key])})" for key, _ in shown if key in people}
+    beside = {key: f"<br>people {as_table_cell(people[key])}" for key, _ in shown if key in people}
     rows = ([f"`{key}`", as_table_cell(result[key]) + beside.get(key, ""), meaning] for key, meaning in shown)
     return markdown_table([["result", "value", "meaning"], *rows], [":---", "---:", ":---"])
 
@@ -64,7 +64,7 @@ def leading_tables(result: Mapping[str, Any], module: Any, most: int = 4) -> tup
     people = {key: value for key in numbers if (value := number_of_people(key, numbers, module)) is not None}
     meanings = {key: module.meaning(key) for key in numbers if key.removesuffix(OF_PEOPLE) not in people.keys() - {key}}
     leads = [value for value in module.VALUES if value.leads]
-    first = [key for key in meanings if any(value.has_key(key) for value in leads)]
+    first = [key for value in leads for key in meanings if value.has_key(key)]
     first = ([key for key in first if not math.isnan(result[key])] or first)[:most]
     others = {key: meaning for key, meaning in meanings.items() if key not in first}
     table = result_table(result, others, people)
