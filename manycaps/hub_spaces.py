@@ -14,10 +14,11 @@ import pathlib
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import yaml
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
-from huggingface_hub.errors import HTTPError, RepositoryNotFoundError
+from huggingface_hub.errors import HTTPError, RepositoryNotFoundError  # type: ignore[attr-defined]
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils.sha import git_hash
 from packaging.requirements import Requirement
@@ -80,12 +81,15 @@ def package_files() -> dict[str, bytes]:
     return files
 
 
-def page_files(app: str) -> dict[str, bytes]:
-    """Return the files of the package that the page of an `app.py` imports, those that these import, and their data."""
+def page_files(app: str, *, later: bool = True) -> dict[str, bytes]:
+    """Return the files of the package that the page of an `app.py` imports, those that these import, and their data.
+
+    Without `later`, what functions import when they are called, and what is for types alone, does not count.
+    """
     files: dict[str, bytes] = {}
     waiting = [(pathlib.PurePath("app.py"), app)]
     while waiting:
-        for stem in _imported_stems(*waiting.pop()):
+        for stem in _imported_stems(*waiting.pop(), later):
             # Beside its code a file may have a style, or captions.
             for path in sorted(installed_modules.PACKAGE.parent.glob(f"{stem}.*")):
                 inside = path.relative_to(installed_modules.PACKAGE.parent)
@@ -96,9 +100,14 @@ def page_files(app: str) -> dict[str, bytes]:
     return files | ({"manycaps/__init__.py": PAGES_ALONE} if files else {})
 
 
-def _imported_stems(path: pathlib.PurePath, text: str) -> Iterator[str]:
+def _imported_stems(path: pathlib.PurePath, text: str, later: bool) -> Iterator[str]:
     """Yield the files of the package that a file imports, without their endings, and those of the folders around."""
-    for node in ast.walk(ast.parse(text)):
+    waiting: list[ast.AST] = [ast.parse(text)]
+    while waiting:
+        node = waiting.pop()
+        is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if later or not (isinstance(node, ast.FunctionDef) or is_for_types):
+            waiting += ast.iter_child_nodes(node)
         if not isinstance(node, ast.ImportFrom):
             continue
         around = path.parts[: len(path.parts) - node.level] if node.level else ()
@@ -224,7 +233,8 @@ def pin_requirements(text: str, name: str) -> str:
 
 def check_python(package: str, name: str) -> None:
     """Raise unless the installed version of a package admits the Python that the card names."""
-    admitted = importlib.metadata.metadata(package).get("Requires-Python") or ""
+    metadata: Any = importlib.metadata.metadata(package)
+    admitted = metadata.get("Requires-Python") or ""
     if not SpecifierSet(admitted).contains(running_python()):
         expected = f"{package} to admit Python {running_python()}, which the Space will have"
         raise InputError(f"{name}/requirements.txt", expected, admitted, "Install another version of it.")

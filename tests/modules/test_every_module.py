@@ -230,7 +230,7 @@ def third_party_imports(path):
 def test_requirements_list_every_third_party_import(space):
     lines = (space / "requirements.txt").read_text(encoding="utf-8").splitlines()
     listed = {re.split(r"[<>=~!\[; ]", line)[0].lower().replace("_", "-") for line in lines if line.strip()}
-    pages = hub_spaces.page_files((space / "app.py").read_text(encoding="utf-8"))
+    pages = hub_spaces.page_files((space / "app.py").read_text(encoding="utf-8"), later=False)
     for path in [*space.glob("*.py"), *(ROOT / name for name in pages if name.endswith(".py"))]:
         names = third_party_imports(path.resolve())
         if path.name == "app.py" or path.parent != space:
