@@ -1435,6 +1435,11 @@ def n_sharing_rows(columns: Sequence[Sequence[Sequence[str]]]) -> int:
 # Version of the collection; the same as in pyproject.toml and CITATION.cff, which a test compares.
 VERSION = "0.3.0"
 
+# Of every module: its license, and the Hub's page of the user or organisation that has its Space. `manycaps push`
+# writes the name that it is given.
+LICENSE = "Apache-2.0"
+SPACES = "https://huggingface.co/spaces/manycaps"
+
 # Keywords that `evaluate.load` itself passes to a module's constructor (evaluate 0.4.6, module.py).
 EVALUATE_KEYWORDS = frozenset(
     "cache_dir config_name experiment_id hash keep_in_memory max_concurrent_cache_files num_process process_id "
@@ -1884,10 +1889,15 @@ class CollectionModule:
         forms = itertools.product(*(encoded if name in self.ENCODERS else captions for name in names))
         features = [datasets.Features(dict(zip(names, form, strict=True))) for form in forms]
         is_metric = isinstance(self, evaluate.Metric)
+        # The module's name, which evaluate makes of the class's after this.
+        page = f"{SPACES}/{evaluate.naming.camelcase_to_snakecase(type(self).__name__)}"
         return (evaluate.MetricInfo if is_metric else evaluate.MeasurementInfo)(
             description=self.ABOUT.description,
             citation=self.ABOUT.citation,
             inputs_description=self.INPUTS,
+            license=LICENSE,
+            homepage=page,
+            codebase_urls=[f"{page}/tree/main"],
             reference_urls=list(self.ABOUT.reference_urls),
             features=features,
         )

@@ -120,6 +120,12 @@ def module_form(title: str, module: Any) -> Form:
         drawings=["Single captions" if media else "Single rows"],
         examples=_examples(columns, "labels" in module.DEFAULTS, [choices[0] for _, choices in offered.values()]),
         measure=functools.partial(measure, title, module),
+        parameters=[
+            *media,
+            *(column for column in columns if column in boxes),
+            *(["labels"] if "labels" in module.DEFAULTS else []),
+            *offered,
+        ],
     )
 
 
