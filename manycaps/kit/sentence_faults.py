@@ -111,11 +111,13 @@ def sentence_faults(
     unsupported, omitted = (kinds.get(name) for name in list(FAULTS)[:2])
     if unsupported is None:
         raise RuntimeError("support has unsupported sentences")
-    shares = [unsupported.share, None if omitted is None else omitted.share]
-    values, low, high = (
-        tuple(math.nan if share is None else getattr(share, name) for share in shares)
-        for name in ("value", "low", "high")
+    lacking = np.full(len(people), math.nan)
+    return SentenceFaults(
+        unsupported_share=unsupported.share.value,
+        omitted_share=math.nan if omitted is None else omitted.share.value,
+        low=(unsupported.share.low, math.nan if omitted is None else omitted.share.low),
+        high=(unsupported.share.high, math.nan if omitted is None else omitted.share.high),
+        p_values=(unsupported.p_value, math.nan if omitted is None else omitted.p_value),
+        unsupported_per_row=unsupported.share.rows,
+        omitted_per_row=lacking if omitted is None else omitted.share.rows,
     )
-    p_values = tuple(math.nan if kind is None else kind.p_value for kind in (unsupported, omitted))
-    per_row = [np.full(len(people), math.nan) if share is None else share.rows for share in shares]
-    return SentenceFaults(*values, low, high, p_values, *per_row)
