@@ -140,6 +140,7 @@ def test_a_table_for_a_paper_is_one_with_values_intervals_marks_and_a_label(file
     assert table.count("    people & ") == 1
 
 
+@pytest.mark.slow
 def test_figures_are_complete_without_the_page(files, tmp_path, capsys, drawn_plots):
     folder = tmp_path / "figures"
     compare_in(tmp_path / "report", files, "-m", "trm_meteor", "--figures", folder)

@@ -194,6 +194,7 @@ def test_what_is_sent_of_the_kit_is_the_kits_own_file(push, hub, folder):
 SDK_VERSION = re.search(r"^gradio==(\S+)$", (ROOT / "tests" / "requirements.txt").read_text(), re.MULTILINE)[1]
 
 
+@pytest.mark.slow
 def test_every_module_and_page_of_the_repository_makes_a_space(versions):
     versions["gradio"] = SDK_VERSION
     folders = hub_spaces.space_folders()

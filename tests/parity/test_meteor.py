@@ -26,6 +26,7 @@ def nltk_matrix(row):
     return np.array([[single_meteor_score(reference, hypothesis) for hypothesis in row] for reference in row])
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(WORDS, max_size=9), min_size=2, max_size=4))
 @settings(max_examples=150)
 def test_any_row_of_texts(lexicon, row):

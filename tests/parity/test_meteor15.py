@@ -54,6 +54,7 @@ def compare_with_loop(texts, small):
     assert scores(found).tolist() == [meteor15_loop.score_of(statistics) for statistics in found.tolist()]
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=11), min_size=1, max_size=4))
 @settings(max_examples=150)
 def test_any_pair_of_texts_as_in_the_loop(small, texts):

@@ -123,6 +123,7 @@ def published_classes(row):
     return np.equal.outer(row["partition"], row["partition"]), [row["partition_scores"][c] for c in row["partition"]]
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_utility_of_the_published_partitions_is_the_published_one(noveltybench):
     classes, quality = zip(*map(published_classes, noveltybench), strict=True)

@@ -52,6 +52,7 @@ def test_agrees_with_the_loops(rows):
     same({key: found[key] for key in expected}, expected, rel=1e-11, abs=1e-11)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(ROWS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_captions_and_chunks_are_irrelevant(rows, random):

@@ -65,6 +65,7 @@ def test_no_hack_of_texts_is_rewarded_above_people(distance):
     check(named_reward(distance))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
 def test_no_hack_is_rewarded_above_people_by_a_kernel(kernel):
     check(named_reward("cider", kernel=kernel))

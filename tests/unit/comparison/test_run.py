@@ -199,7 +199,7 @@ def test_p_values_beside_people_of_few_rows_are_said_to_be_too_small(n_rows, clu
 ONE_ROW = {"one row": (1, {}), "one row drawn": (8, {"limit": 1}), "one cluster": (8, {"clusters": "image"})}
 
 
-@pytest.mark.parametrize("second", ["other", "repeating"])
+@pytest.mark.parametrize("second", ["other", pytest.param("repeating", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", ONE_ROW)
 def test_two_systems_on_one_row_or_cluster_are_compared_through_every_door(case, second, tmp_path):
     """Nothing can be tested, which is said, and nothing is marked."""
@@ -465,6 +465,7 @@ def test_english_captions_are_english():
     assert [note_of_language(rows, *given) for given in (("meteor", None), ("bert", "mine"))] == ["", ""]
 
 
+@pytest.mark.slow
 def test_compare_names_an_encoder_for_captions_that_are_not_english(folder, capsys):
     captions = [caption for caption, _ in segments("de", 60)]
     rows = [captions[i : i + 2] for i in range(0, 60, 2)]
@@ -568,6 +569,7 @@ def test_no_system_is_called_people(name, files, capsys):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_systems", [6, pytest.param(40, marks=pytest.mark.slow)])
 def test_the_systems_of_a_shared_task_are_compared(n_systems, files, capsys, drawn_plots):
     kinds = ["base", "other", "repeating"]

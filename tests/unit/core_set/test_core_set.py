@@ -142,6 +142,7 @@ def by_candidate(candidates, rows):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=8), ROWS)
 def test_scores_are_those_of_single_candidates(candidates, rows):

@@ -158,6 +158,7 @@ class StandIn:
             ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [[], ["--budget", "54"]])
 def test_samples_with_line_separators_and_a_row_that_one_setting_lacks(folder, tmp_path, monkeypatch, capsys, budget):
     monkeypatch.setattr("manycaps.decoding.run.load_sampler", lambda *_: StandIn())

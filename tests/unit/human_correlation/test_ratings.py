@@ -72,6 +72,7 @@ def caption_ratings(rng, rows=range(N_ROWS)):
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.slow
 def test_every_number_beside_the_ratings_of_systems(rated_files, run, tmp_path, capsys):
     _, files, references = rated_files
     status, out, error = run(OF_SYSTEMS, *files, *references, *OPTIONS, "-f", "json")
@@ -111,6 +112,7 @@ def test_the_table_says_what_is_noise(rated_files, run):
     assert run(OF_SYSTEMS, *files, *references, *OPTIONS, "-f", "md")[1].count("| rouge_l | **+") == 1
 
 
+@pytest.mark.slow
 def test_ratings_of_captions_and_their_clusters(rated_files, run):
     _, files, references = rated_files
     content = caption_ratings(np.random.default_rng(3))

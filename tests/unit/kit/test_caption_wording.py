@@ -129,6 +129,7 @@ def test_a_bad_language_model_is_refused(table, message):
     assert_refused(ValueError, message, load_language_model, table)
 
 
+@pytest.mark.slow
 def test_influences_are_those_of_adding_and_removing_a_text():
     """To first order: additive over positions, so not equal, but of the same size."""
     rng = np.random.default_rng(1)

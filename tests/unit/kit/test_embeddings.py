@@ -387,6 +387,7 @@ evaluate.load("metrics/MODULE").compute(predictions=rows, references=rows)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["human_parity", "trm_bert"])
 def test_a_module_without_its_model_ends_in_one_line_that_says_what_to_install(name, tmp_path):
     own = {"HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9", "HF_EVALUATE_OFFLINE": "1"}

@@ -507,6 +507,7 @@ def repeat_half(_, candidates):
     return np.where(np.arange(candidates.shape[1])[:, None] < 3, candidates, candidates[:, :1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [least_central, wrong_of_words])
 def test_what_is_said_of_captions_far_from_the_references_is_true_of_people_as_well(damage):
     """The least central captions of people are all what people write: only how many are far is said, with an interval.

@@ -84,7 +84,7 @@ VALUE_ERRORS = [
         lambda: functional.sentence_faults([["a"], ["b"]], [["a", "b"]], embed),
     ),
     (
-        "embed: expected vectors of shape (2, d), got shape (1, 1). Return one per text.",
+        "embed: expected vectors of shape (2, d), got (1, 1). Return one per text.",
         lambda: functional.sentence_faults([["a"]], [["a", "b"]], lambda texts: [[1.0]]),
     ),
     (

@@ -168,6 +168,7 @@ def colors(drawing):
     return {tuple(color): count for color, count in zip(found.tolist(), counts.tolist(), strict=True)}
 
 
+@pytest.mark.slow
 def test_drawings_of_any_captions():
     """A single row has no interval."""
     for drawing, description in (

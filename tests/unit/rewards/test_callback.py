@@ -178,6 +178,7 @@ class Reporter(transformers.TrainerCallback):
         self.logs.append((state.global_step, dict(logs)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_first", [True, False])
 def test_all_that_a_trainer_reports_to_gets_the_values_and_loses_none(tmp_path, is_first):
     watch, reporter = callback(), Reporter()

@@ -36,6 +36,7 @@ def test_variables_that_are_set_stay(monkeypatch):
     assert os.environ["OMP_NUM_THREADS"] == "7"
 
 
+@pytest.mark.slow
 def test_an_error_of_a_run_ends_no_process_of_somebody_else(monkeypatch):
     """A script that scores may have workers of its own."""
     context = multiprocessing.get_context("spawn")
