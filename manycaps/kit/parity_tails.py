@@ -428,13 +428,7 @@ class SplitTails:
             # What is not defined, as no row of a draw has pairs, counts.
             reaches[left] = ~(shares < observed[left] - TIE_TOLERANCE)
             reached = np.concatenate([reached, reaches], axis=1)
-        counts = reached.cumsum(axis=1)
-        return [
-            N_REACHED / (1 + int(np.searchsorted(count, N_REACHED)))
-            if count[-1] >= N_REACHED
-            else (1 + int(count[-1])) / (1 + n_draws)
-            for count in counts
-        ]
+        return [p_value_of_draws(of_tail, n_draws) for of_tail in reached]
 
     def shares(self, tails: Sequence[Tail], keys: np.ndarray | None) -> np.ndarray:
         """Return the shares of the candidates in tails: float64, shape (n_tails, n_draws).
@@ -458,6 +452,18 @@ class SplitTails:
         m, n_texts, first = rows.n_candidates, rows.distances.shape[1], 1 + self._most
         chosen = [*range(1, 1 + m), *range(first, first + n_texts - m)]
         return SplitDistances(rows.distances, m, np.argsort(keys[:, rows.clusters][:, :, chosen]))
+
+
+def p_value_of_draws(reached: np.ndarray, n_draws: int) -> float:
+    """Return the p-value of draws that may have ended early; `reached`, (n,), says which reach the observed value.
+
+    >>> p_value_of_draws(np.array([False, True, False]), 3), p_value_of_draws(np.ones(25, dtype=bool), 1_999)
+    (0.5, 1.0)
+    """
+    counts = reached.cumsum()
+    if counts[-1] >= N_REACHED:
+        return N_REACHED / (1 + int(np.searchsorted(counts, N_REACHED)))
+    return (1 + int(counts[-1])) / (1 + n_draws)
 
 
 class SplitDistances(TailDistances):
