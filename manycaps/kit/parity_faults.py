@@ -111,12 +111,12 @@ def quantile_fault(
     n_rows: int,
     clusters: Sequence[Hashable] | None,
     confidence_level: float | None,
-    widening: Callable[[PeopleValues, Threshold], float] | None = None,
+    widening: Callable[[PeopleValues, Floats], float] | None = None,
 ) -> Fault:
     """Compute the share of candidates beyond the quantile of people's values, without its p-value.
 
     The interval puts together the errors of the share and of the quantile, as `corpus_tails` does. `widening` is from
-    people and the quantile to how much larger the error is than these make it.
+    people and the rows' differences to how much larger the error is than these make it.
     """
     people = PeopleValues(sides.people, n_rows, sign)
     n_texts = _n_texts(sides.candidates)
@@ -129,7 +129,7 @@ def quantile_fault(
     people_rows = sides.people.row_means(threshold.shares(sides.people.values), n_rows)
     share = tail_share(candidates_beyond(TAIL), people_rows, clusters, n_texts)
     if widening is not None:
-        share = widened(share, widening(people, threshold))
+        share = widened(share, widening(people, share.rows - share.people_rows))
     if confidence_level is None or share.candidates.n_clusters < 2:
         return Fault(share, math.nan, math.nan, math.nan)
     error = share.people.standard_error
@@ -165,11 +165,12 @@ def widened(share: TailShare, factor: float) -> TailShare:
 def counted_fault(
     sides: BothSides, n_rows: int, clusters: Sequence[Hashable] | None, confidence_level: float | None
 ) -> Fault:
-    """Compute the share of candidates that have a fault, values of 1, beside people's, without its p-value."""
+    """Compute the share of candidates that have a fault, values up to 1, beside people's."""
     rows = [side.row_means(side.values, n_rows) for side in sides]
     share = tail_share(rows[0], rows[1], clusters, _n_texts(sides.candidates))
     if confidence_level is None or share.candidates.n_clusters < 2:
-        return Fault(share, math.nan, math.nan, math.nan)
+        p_value = share.student_p_value if share.candidates.n_clusters > 1 else math.nan
+        return Fault(share, math.nan, math.nan, p_value)
     low, high = mean_interval(share.candidates, confidence_level)
     low, high = max(0.0, low), min(1.0, high)
     # As if one text more, and one less, had the fault: with few texts none has it.
@@ -177,7 +178,7 @@ def counted_fault(
     quantile = float(scipy.special.stdtrit(share.differences.n_clusters - 1, (1 + confidence_level) / 2))
     mean = share.differences.mean
     share = share._replace(low=min(low, share.value), high=max(high, share.value))
-    return Fault(share, mean - quantile * error, mean + quantile * error, math.nan)
+    return Fault(share, mean - quantile * error, mean + quantile * error, share.student_p_value)
 
 
 @dataclass(frozen=True)

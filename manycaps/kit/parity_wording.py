@@ -1,0 +1,215 @@
+"""Human parity by words: sentences of odd wording, repeated words, and how long texts are, beside people's."""
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.special
+
+from .base import Floats, Ints, TokenRows
+from .caption_sets import TIE_TOLERANCE, mean_interval, mean_of_rows
+from .caption_wording import N_MARKS, LanguageModel, SentenceScores, Texts, number_texts
+from .parity_faults import PeopleValues
+from .parity_sentences import BothSides, SideValues
+from .parity_tails import TAIL
+
+# --------------------------------------------------------------------------------------------------------------------
+# Odd wording by sentence: is the SLOR of a sentence (see `caption_wording`) below people's 5% quantile? The model is
+# of the sentences of all other rows. One sentence of three that is odd counts as a third of a text, and joining texts
+# makes none less odd.
+
+
+class SentencesOfRows(NamedTuple):
+    """The sentences of the texts of all rows, as texts of a language model."""
+
+    texts: Texts
+    # Of every sentence its row, the number of its text within its side, and its place in the text; and for how much
+    # of its side of the row it stands.
+    rows: Ints
+    text: Ints
+    place: Ints
+    weights: Floats
+    is_reference: np.ndarray
+
+
+def sentences_of_rows(
+    candidates: Sequence[Sequence[TokenRows]],
+    references: Sequence[Sequence[TokenRows]],
+    clusters: Sequence[Hashable] | None = None,
+    model: LanguageModel | None = None,
+) -> SentencesOfRows:
+    """Number the words of n_rows rows of texts, each a list of sentences, each of these a list of tokens."""
+    flat = [[[sentence for text in row for sentence in text] for row in side] for side in (candidates, references)]
+    texts = number_texts(flat[0], flat[1], clusters, model)
+    columns: list[tuple[int, int, int, float, bool]] = []
+    for row, sides in enumerate(zip(candidates, references, strict=True)):
+        for is_reference, side in zip((False, True), sides, strict=True):
+            for number, text in enumerate(side):
+                weight = 1 / (len(side) * len(text))
+                columns += [(row, number, place, weight, is_reference) for place in range(len(text))]
+    rows, numbers, places, weights, are = (np.array(column) for column in zip(*columns, strict=True))
+    return SentencesOfRows(texts, rows, numbers, places, weights.astype(np.float64), are)
+
+
+def odd_values(sentences: SentencesOfRows, scores: SentenceScores) -> BothSides:
+    """Return the scores of the sentences of both sides."""
+
+    def side(chosen: np.ndarray) -> SideValues:
+        columns = scores.scores, sentences.weights, sentences.rows, sentences.text, sentences.place
+        return SideValues(*(column[chosen] for column in columns))
+
+    return BothSides(side(~sentences.is_reference), side(sentences.is_reference))
+
+
+def odd_widening(
+    sentences: SentencesOfRows, scores: SentenceScores, clusters: Sequence[Hashable] | None
+) -> Callable[[PeopleValues, Floats], float]:
+    """Return by how much the model of words, which rows share, makes the error of the share of odd sentences larger.
+
+    A row's references move the scores of other rows, and so both their share and people's quantile. To first order the
+    share moves with the density at the quantile, which is taken from people's sentences between two quantiles around
+    it. A row's own difference and what it does to others are added up, as a jackknife does.
+    """
+
+    def factor(people: PeopleValues, rows: Floats) -> float:
+        near, far = (-people.threshold(share).value for share in BAND)
+        own = mean_of_rows(rows, clusters).standard_error
+        if not near > far or not own > 0:
+            return 1.0
+        is_near = (scores.scores > far) & (scores.scores <= near)
+        densities = [
+            float((sentences.weights * is_near)[sentences.is_reference == of_people].sum()) for of_people in (0, 1)
+        ]
+        if not densities[1] > 0:
+            return 1.0
+        slope = np.where(sentences.is_reference, densities[0] / densities[1], -1.0)
+        slopes = slope * is_near * sentences.weights / (near - far)
+        return mean_of_rows(rows + scores.row_influence(slopes), clusters).standard_error / own
+
+    return factor
+
+
+# Quantiles of people's scores between which their density is taken, the near one first.
+BAND = (2 * TAIL, TAIL / 2)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Repetition: a text says a word twice in a row, or three words twice, which no reference of its row does.
+#
+# A reference is compared with the others of its row, and a candidate without each of them in turn, as for support.
+
+
+class Repetition(NamedTuple):
+    """What texts repeat."""
+
+    # int64 arrays, shape (n_repetitions,): row, number of the text in the row, candidates first, and what it repeats.
+    rows: Ints
+    texts: Ints
+    phrases: Ints
+
+
+def repetitions(sentences: SentencesOfRows) -> Repetition:
+    """Find the words that texts say twice in a row, and the three words that they say twice; each once for a text."""
+    texts = sentences.texts
+    n_positions = int(texts.length.sum())
+    sentence = texts.text[:n_positions]
+    n_candidates = candidate_counts(sentences)
+    number = sentences.text + np.where(sentences.is_reference, n_candidates[sentences.rows], 0)
+    text = (sentences.rows * (1 + int(number.max())) + number)[sentence]
+    word, before, two_before = (column[:n_positions] for column in (texts.word, texts.before, texts.two_before))
+    grams = [order.gram[:n_positions] for order in texts.orders]
+    n_pairs, n_triples = (len(order.history_of_gram) for order in texts.orders[1:])
+    is_double = (word == before) & (word >= N_MARKS)
+    doubles = np.stack([text[is_double], grams[1][is_double]])
+    is_triple = (two_before >= N_MARKS) & (word >= N_MARKS)
+    keys, counts = np.unique(text[is_triple] * n_triples + grams[2][is_triple], return_counts=True)
+    twice = np.stack(np.divmod(keys[counts > 1], n_triples))
+    twice[1] += n_pairs
+    found = np.unique(np.concatenate([doubles, twice], axis=1), axis=1)
+    rows, number = np.divmod(found[0], 1 + int(number.max()))
+    return Repetition(rows, number, found[1])
+
+
+def candidate_counts(sentences: SentencesOfRows) -> Ints:
+    """Return how many candidates every row has, shape (n_rows,)."""
+    counts = np.zeros(len(sentences.texts.sizes), dtype=np.int64)
+    own = ~sentences.is_reference
+    np.maximum.at(counts, sentences.rows[own], sentences.text[own] + 1)
+    return counts
+
+
+def repeated_values(found: Repetition, sizes: Ints) -> BothSides:
+    """Return how far each text repeats what the references do not: 0 or 1 for people, 0 to 1 for candidates.
+
+    `sizes`, int64, (n_rows, 2), has the numbers of candidates and of references.
+    """
+    sides = []
+    for counts in sizes.T:
+        rows = np.repeat(np.arange(len(sizes)), counts)
+        texts = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        sides.append(SideValues(np.zeros(len(rows)), 1 / counts[rows], rows, texts, np.zeros_like(rows)))
+    firsts = np.cumsum(sizes, axis=0) - sizes
+    ends = np.flatnonzero(np.diff(found.rows, append=-1)) + 1
+    for own in np.split(np.arange(len(found.rows)), ends)[:-1]:
+        row = int(found.rows[own[0]])
+        m, n = sizes[row].tolist()
+        _, phrase = np.unique(found.phrases[own], return_inverse=True)
+        repeats = np.zeros((m + n, phrase.max() + 1), dtype=bool)  # (n_texts, n_phrases)
+        repeats[found.texts[own], phrase] = True
+        by_people = repeats[m:].sum(axis=0) - repeats[m:]  # (n_references, n_phrases): how many others say it
+        people = (repeats[m:] & (by_people == 0)).any(axis=1)
+        candidates = (repeats[:m, None] & (by_people == 0)).any(axis=2).mean(axis=1)
+        for side, first, values in zip(sides, firsts[row].tolist(), (candidates, people), strict=True):
+            side.values[first : first + len(values)] = values
+    return BothSides(*sides)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Length: how many words texts have, beside people's.
+
+
+class LengthGap(NamedTuple):
+    """How long candidates are, in words, beside people's texts; means over rows of the means of each side."""
+
+    words: float
+    people: float
+    # Words of candidates less people's, with the ends of an interval; NaN where there is none.
+    gap: float
+    low: float
+    high: float
+    # Two-sided, of "people wrote the candidates"; NaN where all texts of a row have equal lengths.
+    p_value: float
+    # float64, shape (n_rows,): the gap of every row.
+    rows: Floats
+
+
+def length_gap(
+    lengths: Floats, sizes: Ints, clusters: Sequence[Hashable] | None, confidence_level: float | None
+) -> LengthGap:
+    """Compare lengths of texts, float64, row by row, candidates first; `sizes` as for `repeated_values`.
+
+    If people wrote the candidates, every split of a row's texts is equally likely, and the sum of the gaps is normal
+    with the variance sum over rows of (1 / m + 1 / n) s^2, s^2 being the variance of the row's N lengths, with N - 1.
+    Rows in clusters: Student's, of the sums over clusters.
+    """
+    n_texts = sizes.sum(axis=1)
+    firsts = np.cumsum(n_texts) - n_texts
+    ends = np.stack([firsts, firsts + sizes[:, 0]], axis=1).ravel()
+    means = np.add.reduceat(lengths, ends).reshape(-1, 2) / sizes
+    gaps = means[:, 0] - means[:, 1]
+    gaps[np.abs(gaps) <= TIE_TOLERANCE] = 0.0
+    candidates, people = (math.fsum(column) / len(column) for column in means.T)
+    of_rows = mean_of_rows(gaps, clusters)
+    low, high = (math.nan, math.nan) if confidence_level is None else mean_interval(of_rows, confidence_level)
+    if clusters is None:
+        row_means = np.add.reduceat(lengths, firsts) / n_texts
+        squares = np.add.reduceat((lengths - np.repeat(row_means, n_texts)) ** 2, firsts)
+        variance = math.fsum(squares / np.maximum(n_texts - 1, 1) * (1 / sizes).sum(axis=1))
+        z = abs(math.fsum(gaps)) / math.sqrt(variance) if variance > 0 else math.nan
+        p_value = 2 * float(scipy.special.ndtr(-z))
+    else:
+        error = of_rows.standard_error
+        t = abs(of_rows.mean) / error if error > 0 else math.nan
+        p_value = 2 * float(scipy.special.stdtr(max(1, of_rows.n_clusters - 1), -t))
+    return LengthGap(candidates, people, of_rows.mean, low, high, p_value, gaps)
