@@ -205,6 +205,14 @@ class SentenceSupport:
                 support[np.arange(most) < n_sentences[..., None]] = np.concatenate(kept[start : start + step])
                 yield SupportBlock(np.array(rows[start : start + step]), m, n_sentences, support)
 
+    @property
+    def share_of_long_texts(self) -> float:
+        """Mean over rows of the share of people's texts that have several sentences."""
+        shares = [
+            np.count_nonzero(np.array(counts)[:, m:] > 1) / n for (m, n, _), (_, counts, _) in self._by_size.items()
+        ]
+        return float(sum(shares)) / self.n_rows
+
     def sentence_means(self, row: int) -> Floats:
         """Return the mean support of the sentences of a row's candidates among its references: (n_sentences,)."""
         for (m, _, _), (rows, counts, kept) in self._by_size.items():

@@ -330,14 +330,19 @@ class CorpusTails:
     seed: int
 
     @property
+    def is_tested(self) -> bool:
+        """Whether there are enough rows, or clusters, and people's distances for tests."""
+        n_independent = self.n_clusters * independent_distances(self.sizes)
+        return self.n_clusters >= LEAST_ROWS_OF_TAILS and n_independent >= LEAST_DISTANCES_OF_TAILS
+
+    @property
     def tested(self) -> list[TailShare]:
         """The shares whose tests count; empty where tails are not tested."""
         return [self.shares[name] for name in self._tested]
 
     @property
     def _tested(self) -> list[str]:
-        n_independent = self.n_clusters * independent_distances(self.sizes)
-        if self.n_clusters < LEAST_ROWS_OF_TAILS or n_independent < LEAST_DISTANCES_OF_TAILS:
+        if not self.is_tested:
             return []
         return [name for name in TESTED if self.shares[name].candidates.n_clusters > 1]
 
