@@ -9,7 +9,7 @@ import numpy as np
 import scipy.special
 
 from .base import Floats, Ints
-from .caption_sets import TIE_TOLERANCE, cluster_numbers, mean_interval, row_scales
+from .caption_sets import TIE_TOLERANCE, cluster_numbers, mean_interval, row_scales, with_interval
 from .parity_sentences import BothSides, SideValues, SupportBlock
 from .parity_tails import (
     BLOCK_VALUES,
@@ -205,6 +205,29 @@ class CorpusFaults:
         # Below its rate people's, a kind counts as 0.
         total = math.fsum(kind.beyond for kind in kinds)
         return min(1.0, max(0.0, total - below)), min(1.0, total + above)
+
+    def result(self, confidence_level: float | None, *, is_tested: bool = True) -> dict[str, float]:
+        """Return the values by the keys of a module's result, NaN of what is not measured."""
+        is_whole = "unsupported_share" in self.kinds
+        ends = self.interval() if confidence_level is not None and is_whole else (math.nan, math.nan)
+        result = with_interval("faults", (self.faults if is_whole else math.nan, *ends), confidence_level)
+        if is_tested:
+            result["faults_p_value"] = self.p_value if is_whole else math.nan
+        for name in FAULTS:
+            kind = self.kinds.get(name)
+            if kind is None:
+                result |= with_interval(name, (math.nan,) * 3, confidence_level) | {f"{name}_of_people": math.nan}
+            else:
+                share = kind.share
+                result |= with_interval(name, (share.value, share.low, share.high), confidence_level)
+                result[f"{name}_of_people"] = share.people.mean
+            if is_tested:
+                result[name.replace("_share", "_p_value")] = math.nan if kind is None else kind.p_value
+        return result
+
+    def lists(self) -> dict[str, list[float]]:
+        """Return the share of every row, by the keys of a module's result."""
+        return {f"{name}_per_row": kind.share.rows.tolist() for name, kind in self.kinds.items()}
 
     @property
     def p_value(self) -> float:

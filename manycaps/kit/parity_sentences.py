@@ -213,15 +213,15 @@ class SentenceSupport:
         ]
         return float(sum(shares)) / self.n_rows
 
-    def sentence_means(self, row: int) -> Floats:
-        """Return the mean support of the sentences of a row's candidates among its references: (n_sentences,)."""
-        for (m, _, _), (rows, counts, kept) in self._by_size.items():
-            if row in rows:
-                place = rows.index(row)
-                n_own = sum(counts[place][:m])
-                means: Floats = kept[place][:n_own, m:].mean(axis=1)
-                return means
-        raise KeyError(row)
+    def candidate_means(self) -> SideValues:
+        """Return the mean support of every sentence of the candidates among all references of its row."""
+        parts = []
+        for block in self.blocks():
+            m = block.n_candidates
+            row, text, sentence = np.nonzero(block.is_sentence[:, :m])
+            means = block.support[:, :m, :, m:].mean(axis=3)[row, text, sentence]
+            parts.append(SideValues(means, np.ones(len(row)), block.rows[row], text, sentence))
+        return _joined(parts)
 
 
 class DistanceSupport:
