@@ -303,6 +303,49 @@ def wording_of(texts: Texts, *, is_tested: bool) -> WordingRows:
     return WordingRows(texts.sizes, slor, np.where(is_reference, influence, 0.0), split_influence)
 
 
+class SentenceScores(NamedTuple):
+    """How predictable sentences are, each of which `texts` have as a text of its own."""
+
+    texts: Texts
+    # float64, shape (n_sentences,): SLOR, in which a word behind one that nobody else wrote costs what a new
+    # continuation costs people: the geometric mean of the discounted mass D t(h) / c(h) over people's words.
+    scores: Floats
+    # Counts of every position; None where no row influences them.
+    counts: Sequence[Counts] | None
+
+    def row_influence(self, slopes: Floats) -> Floats:
+        """Return what the sum of slope times score over other rows gains by each row's references in the model.
+
+        `slopes` and the result are float64, of shapes (n_sentences,) and (n_rows,); 0 where no row influences scores.
+        """
+        texts = self.texts
+        if self.counts is None:
+            return np.zeros(len(texts.sizes))
+        n_positions = len(texts.text)
+        share = (slopes / texts.length)[texts.text[:n_positions]]
+        influence = _influences(texts.orders, self.counts, _n_words(texts), share, 1.0)
+        starts = np.cumsum(texts.length) - texts.length
+        of_sentences = np.where(are_references(texts.sizes), np.add.reduceat(influence, starts), 0.0)
+        return side_sums(of_sentences, texts.sizes)[:, 1]
+
+
+def sentence_scores(texts: Texts, *, is_tested: bool) -> SentenceScores:
+    """Score sentences by the references of other rows; a row of `texts` has all sentences of its candidates, first.
+
+    Without the price of a new continuation, words that nobody knows would make a sentence less odd: its term is 0
+    behind an unknown word, where nothing is known of what follows. `is_tested` is False for another corpus's model.
+    """
+    counts = [others_counts(order, texts.weight) for order in texts.orders]
+    n_positions = int(texts.length.sum())
+    _, total, types = (of[:n_positions] for of in counts[1])
+    is_known = (total > 0) & are_references(texts.sizes)[texts.text[:n_positions]]
+    mass = np.minimum(DISCOUNT * types[is_known] / total[is_known], 1.0)
+    novelty = math.exp(math.fsum(np.log(mass)) / len(mass)) if len(mass) else 1.0
+    ratios = _log_ratios(counts, _n_words(texts), novelty)[:n_positions]
+    scores = np.add.reduceat(ratios, np.cumsum(texts.length) - texts.length) / texts.length
+    return SentenceScores(texts, scores, counts if is_tested else None)
+
+
 def number_texts(
     candidates: TokenRows,
     references: TokenRows,
@@ -453,14 +496,17 @@ def _n_words(texts: Texts) -> int:
     return len(np.unique(texts.word[texts.weight > 0]))
 
 
-def _log_ratios(counts: Sequence[Counts], n_words: int) -> Floats:
-    """Logarithm of p(word | two words before) / p(word) at every position."""
+def _log_ratios(counts: Sequence[Counts], n_words: int, novelty: float = 1.0) -> Floats:
+    """Logarithm of p(word | two words before) / p(word) at every position.
+
+    Behind a word that nobody else wrote p(word | word before) is `novelty` times p(word).
+    """
     p: Floats = np.full(len(counts[0].own), 1 / (n_words + 1))
     probabilities = []
-    for count, total, types in counts:
+    for order, (count, total, types) in enumerate(counts):
         # The smaller one is another only of counts that are no whole numbers.
         discounted = np.maximum(count - DISCOUNT, 0) + np.minimum(DISCOUNT * types, total) * p
-        p = np.divide(discounted, total, out=p.copy(), where=total > 0)
+        p = np.divide(discounted, total, out=p * novelty if order == 1 else p.copy(), where=total > 0)
         probabilities.append(p)
     ratios: Floats = np.log(probabilities[-1]) - np.log(probabilities[0])
     return ratios

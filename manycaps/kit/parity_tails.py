@@ -1,6 +1,7 @@
 """Human parity by tails: shares of captions unlike people's, power, rows needed, and their words."""
 
 import bisect
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -328,16 +329,26 @@ class CorpusTails:
     distances: Distances
     clusters: Sequence[Hashable] | None
     seed: int
+    # Shares of sentences, and their p-values, that are tested in place of texts unlike people's; empty for none.
+    faults: Mapping[str, tuple[TailShare, float]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there are enough rows, or clusters, and people's distances for tests."""
+        n_independent = self.n_clusters * independent_distances(self.sizes)
+        return self.n_clusters >= LEAST_ROWS_OF_TAILS and n_independent >= LEAST_DISTANCES_OF_TAILS
 
     @property
     def tested(self) -> list[TailShare]:
         """The shares whose tests count; empty where tails are not tested."""
-        return [self.shares[name] for name in self._tested]
+        if not self._tested:
+            return []
+        left = [name for name in self._tested if not self.faults or name != "unlike_people_share"]
+        return [*(share for share, _ in self.faults.values()), *(self.shares[name] for name in left)]
 
     @property
     def _tested(self) -> list[str]:
-        n_independent = self.n_clusters * independent_distances(self.sizes)
-        if self.n_clusters < LEAST_ROWS_OF_TAILS or n_independent < LEAST_DISTANCES_OF_TAILS:
+        if not self.is_tested:
             return []
         return [name for name in TESTED if self.shares[name].candidates.n_clusters > 1]
 
@@ -356,8 +367,11 @@ class CorpusTails:
     @property
     def p_value(self) -> float:
         """Smallest p-value of the tails times their number, at most 1 (Bonferroni); NaN where they are not tested."""
-        p_values = [p_value for p_value in self.p_values.values() if not math.isnan(p_value)]
-        return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
+        p_values = dict(self.p_values)
+        if self.faults:
+            p_values["unlike_people_share"] = math.nan
+        known = [p for p in (*p_values.values(), *(p for _, p in self.faults.values())) if not math.isnan(p)]
+        return min(1.0, len(known) * min(known)) if known else math.nan
 
 
 class SplitRows(NamedTuple):
@@ -428,13 +442,7 @@ class SplitTails:
             # What is not defined, as no row of a draw has pairs, counts.
             reaches[left] = ~(shares < observed[left] - TIE_TOLERANCE)
             reached = np.concatenate([reached, reaches], axis=1)
-        counts = reached.cumsum(axis=1)
-        return [
-            N_REACHED / (1 + int(np.searchsorted(count, N_REACHED)))
-            if count[-1] >= N_REACHED
-            else (1 + int(count[-1])) / (1 + n_draws)
-            for count in counts
-        ]
+        return [p_value_of_draws(of_tail, n_draws) for of_tail in reached]
 
     def shares(self, tails: Sequence[Tail], keys: np.ndarray | None) -> np.ndarray:
         """Return the shares of the candidates in tails: float64, shape (n_tails, n_draws).
@@ -458,6 +466,18 @@ class SplitTails:
         m, n_texts, first = rows.n_candidates, rows.distances.shape[1], 1 + self._most
         chosen = [*range(1, 1 + m), *range(first, first + n_texts - m)]
         return SplitDistances(rows.distances, m, np.argsort(keys[:, rows.clusters][:, :, chosen]))
+
+
+def p_value_of_draws(reached: np.ndarray, n_draws: int) -> float:
+    """Return the p-value of draws that may have ended early; `reached`, (n,), says which reach the observed value.
+
+    >>> p_value_of_draws(np.array([False, True, False]), 3), p_value_of_draws(np.ones(25, dtype=bool), 1_999)
+    (0.5, 1.0)
+    """
+    counts = reached.cumsum()
+    if counts[-1] >= N_REACHED:
+        return N_REACHED / (1 + int(np.searchsorted(counts, N_REACHED)))
+    return (1 + int(counts[-1])) / (1 + n_draws)
 
 
 class SplitDistances(TailDistances):
@@ -696,11 +716,12 @@ LEVEL_OF_PHRASES = 0.01
 # Shares of the level that the test of the gaps and the tests of the tails have, where both are made.
 WEIGHT_OF_GAPS, WEIGHT_OF_TAILS = 0.8, 0.2
 
-# Share of the level that the test of the wording has, where it is made; these have the rest, in their proportion.
-WEIGHT_OF_WORDING = 0.05
+# Shares of the level that the tests of the wording and of the length have, where they are made; gaps and tails have
+# the rest, in their proportion.
+WEIGHT_OF_WORDING, WEIGHT_OF_LENGTH = 0.05, 0.05
 
-# Mean of the square of the largest of k independent standard normal numbers: what people give (k = 1, 2, 3).
-LARGEST_SQUARE = (1.0, 1.0, 1.0 + math.sqrt(3) / (2 * math.pi))
+# Mean of the square of the largest of k independent standard normal numbers: what people give (k = 1 to 4).
+LARGEST_SQUARE = (1.0, 1.0, 1.0 + math.sqrt(3) / (2 * math.pi), 1.0 + math.sqrt(3) / math.pi)
 
 # Rows for which the spread of lambda is taken to be people's, beside the rows at hand: few rows say little of it.
 PRIOR_ROWS = 5
@@ -732,31 +753,39 @@ class ParityPlan(NamedTuple):
     diversity_rows: float
 
 
-def joint_p_value(gaps_p_value: float, tails_p_value: float, wording_p_value: float = math.nan) -> float:
+def joint_p_value(
+    gaps_p_value: float, tails_p_value: float, wording_p_value: float = math.nan, length_p_value: float = math.nan
+) -> float:
     """Return the p-value of the tests together: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
 
-    With the wording, it has the weight 0.05, and the others 0.76 and 0.19. A p-value is NaN where nothing is tested.
-    The result is at most 1: the p-value of the gaps where tails are not tested, NaN where nothing is.
+    Wording and length have the weights 0.05 where they are tested, and the others what is left: 0.72 and 0.18. A
+    p-value is NaN where nothing is tested. The result is at most 1: the p-value of the gaps where tails are not tested,
+    NaN where nothing is.
 
     >>> joint_p_value(0.04, 0.004), joint_p_value(0.04, math.nan), joint_p_value(0.04, 0.004, 0.0005)
     (0.02, 0.04, 0.01)
+    >>> round(joint_p_value(0.9, 0.9, 0.9, 0.0005), 4)
+    0.01
     """
     distances_p_value = gaps_p_value
     if not math.isnan(tails_p_value):
         distances_p_value = min(1.0, float(np.fmin(gaps_p_value / WEIGHT_OF_GAPS, tails_p_value / WEIGHT_OF_TAILS)))
-    if math.isnan(wording_p_value) or math.isnan(distances_p_value):
-        return float(np.fmin(distances_p_value, wording_p_value))
-    return min(1.0, distances_p_value / (1 - WEIGHT_OF_WORDING), wording_p_value / WEIGHT_OF_WORDING)
+    tests = [(WEIGHT_OF_WORDING, wording_p_value), (WEIGHT_OF_LENGTH, length_p_value)]
+    tests = [(weight, p_value) for weight, p_value in tests if not math.isnan(p_value)]
+    if math.isnan(distances_p_value):
+        return min(1.0, len(tests) * min(p_value for _, p_value in tests)) if tests else math.nan
+    tests.append((1 - sum(weight for weight, _ in tests), distances_p_value))
+    return min(1.0, *(p_value / weight for weight, p_value in tests))
 
 
-def level_of_distances(with_wording: bool) -> float:
-    """Return the level at which gaps and tails are tested together, beside the wording or alone."""
-    return LEVEL * (1 - WEIGHT_OF_WORDING) if with_wording else LEVEL
+def level_of_distances(with_wording: bool, with_length: bool = False) -> float:
+    """Return the level at which gaps and tails are tested together, beside wording and length or alone."""
+    return LEVEL * (1 - WEIGHT_OF_WORDING * with_wording - WEIGHT_OF_LENGTH * with_length)
 
 
-def level_of_gaps(with_tails: bool, with_wording: bool = False) -> float:
+def level_of_gaps(with_tails: bool, with_wording: bool = False, with_length: bool = False) -> float:
     """Return the level at which the gaps are tested, beside the other tests or alone."""
-    return level_of_distances(with_wording) * (WEIGHT_OF_GAPS if with_tails else 1.0)
+    return level_of_distances(with_wording, with_length) * (WEIGHT_OF_GAPS if with_tails else 1.0)
 
 
 def noncentrality(degrees: int, level: float = LEVEL, power: float = POWER) -> float:

@@ -1,5 +1,6 @@
 """Human parity by gaps: the test of the mean distances within and between both sides, and the joint result."""
 
+import dataclasses
 import heapq
 import itertools
 import math
@@ -40,12 +41,14 @@ from .caption_wording import (
     wording_shares,
     wording_test,
 )
+from .parity_faults import CorpusFaults
 from .parity_tails import (
     LEAST_DISTANCES_OF_TAILS,
     LEAST_ROWS_OF_TAILS,
     LEVEL,
     TAIL,
     TAILS,
+    WEIGHT_OF_LENGTH,
     WEIGHT_OF_TAILS,
     WEIGHT_OF_WORDING,
     CorpusTails,
@@ -71,6 +74,7 @@ from .parity_tails import (
     spread_of_effect,
     tail_share,
 )
+from .parity_texts import LengthGap
 from .vector_rows import check_distance_scale
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -327,6 +331,7 @@ PEOPLES_COPIES = ("copied_share_of_people", "copied_share_expected")
 # Parts of the result that it has with `details` or `confidence_level` alone: the tests behind human_parity_p_value, and
 # what copied_share is compared with.
 FURTHER_KEYS = (
+    *("unsupported_p_value", "omitted_p_value", "odd_wording_p_value", "repeated_p_value", "length_p_value"),
     *("gaps_p_value", "tails_p_value", "human_parity_smallest_p", "fidelity_gap_p_value", "diversity_gap_p_value"),
     *PEOPLES_COPIES,
 )
@@ -407,6 +412,7 @@ def parity_result(
     options: Mapping[str, Any],
     drawn: DrawnGaps | None = None,
     wording: CorpusWording | None = None,
+    texts: "TextValues | None" = None,
 ) -> dict[str, Any]:
     """Build the result of all rows, a dict of Python scalars.
 
@@ -416,21 +422,26 @@ def parity_result(
         options: p_value, confidence_level and clusters.
         drawn: the gaps of random splits, for their p-values.
         wording: of the captions; None where there are none, and its keys are left out.
+        texts: faults and length of the captions; None leaves out their keys.
     """
     level, clusters = options["confidence_level"], options["clusters"]
     corpus = parity_corpus(columns, clusters)
     test = corpus.test if drawn is None else drawn.test(corpus)
     wording_p = math.nan if wording is None else wording.test.p_value
+    length_p = math.nan if texts is None or texts.length is None or not tails.is_tested else texts.length.p_value
+    if texts is not None:
+        tails = texts.tails_with_faults(tails)
     result: dict[str, Any] = {"n_rows": len(columns["fidelity_gap"])}
     if options["p_value"] != "none":
-        joint, gaps_p_value, smallest = parity_p_values(test.p_value, tails, clusters, wording_p)
+        joint, gaps_p_value, smallest = parity_p_values(test.p_value, tails, clusters, wording_p, length_p)
         result["human_parity_p_value"] = joint
         result["gaps_p_value"], result["tails_p_value"] = gaps_p_value, tails.p_value
         result["human_parity_statistic"] = test.statistic
         result["human_parity_smallest_p"] = joint_p_value(
-            smallest, 1.0 if tails.tested else math.nan, math.nan if math.isnan(wording_p) else 1.0
+            smallest, 1.0 if tails.tested else math.nan, *(1.0 if p == p else math.nan for p in (wording_p, length_p))
         )
-    result |= with_interval("rows_needed", _rows_needed(corpus, columns, tails, wording_p, level, clusters), level)
+    needed = _rows_needed(corpus, columns, tails, (wording_p, length_p), level, clusters)
+    result |= with_interval("rows_needed", needed, level)
     for name, share in tails.shares.items():
         result |= with_interval(name, (share.value, share.low, share.high), level)
     if level is not None:
@@ -446,9 +457,43 @@ def parity_result(
     if options["p_value"] != "none":
         result["fidelity_gap_p_value"] = test.fidelity_p_value
         result["diversity_gap_p_value"] = test.diversity_p_value
-    if wording is None:
+    is_tested = options["p_value"] != "none"
+    if texts is None:
+        return result if wording is None else result | wording.result(level, is_tested=is_tested)
+    if wording is not None:
+        result |= wording_values(wording, level, is_tested=is_tested)
+    return result | texts.result(level, is_tested=is_tested)
+
+
+def wording_values(wording: CorpusWording, confidence_level: float | None, *, is_tested: bool) -> dict[str, float]:
+    """Return the values of the wording of whole captions, without the odd ones, which are counted by sentence."""
+    values = wording.result(confidence_level, is_tested=is_tested)
+    return {key: value for key, value in values.items() if not key.startswith("odd_wording")}
+
+
+class TextValues(NamedTuple):
+    """What human parity says of texts beside their distances."""
+
+    faults: CorpusFaults
+    # None for ready vectors and distances.
+    length: LengthGap | None
+
+    def tails_with_faults(self, tails: CorpusTails) -> CorpusTails:
+        """Return tails in whose test unsupported sentences and omissions stand for texts unlike people's."""
+        kinds = self.faults.kinds
+        chosen = {name: kinds[name] for name in ("unsupported_share", "omitted_share") if name in kinds}
+        if not chosen or kinds["unsupported_share"].share is tails.shares["unlike_people_share"]:
+            return tails
+        return dataclasses.replace(
+            tails, faults={name: (fault.share, fault.p_value) for name, fault in chosen.items()}
+        )
+
+    def result(self, confidence_level: float | None, *, is_tested: bool) -> dict[str, float]:
+        """Return the values by the keys of a module's result."""
+        result = self.faults.result(confidence_level, is_tested=is_tested)
+        if self.length is not None:
+            result |= self.length.result(confidence_level, is_tested=is_tested)
         return result
-    return result | wording.result(level, is_tested=options["p_value"] != "none")
 
 
 def parity_wording(
@@ -561,13 +606,14 @@ def _rows_needed(
     corpus: ParityCorpus,
     columns: ParityColumns,
     tails: CorpusTails,
-    wording_p_value: float,
+    word_p_values: tuple[float, float],
     confidence_level: float | None,
     clusters: Sequence[Hashable] | None,
 ) -> RowsNeeded:
     """Rows after which one of the tests finds a difference: the fewest of all."""
-    test, n_rows, with_wording = corpus.test, len(columns["fidelity_gap"]), not math.isnan(wording_p_value)
-    level = level_of_gaps(bool(tails.tested), with_wording)
+    test, n_rows = corpus.test, len(columns["fidelity_gap"])
+    with_words = [not math.isnan(p_value) for p_value in word_p_values]
+    level = level_of_gaps(bool(tails.tested), *with_words)
     if clusters is not None:
         n_clusters = len(set(clusters))
         gaps_needed = rows_needed_of_clusters(
@@ -580,17 +626,19 @@ def _rows_needed(
             spread = spread_of_effect(corpus.sums[:k] / n_rows, corpus.covariance[:k, :k] / n_rows, parts)
         gaps_needed = rows_needed(test.statistic, k, n_rows, confidence_level, spread, level=level)
     size = tails.n_clusters, n_rows, confidence_level
-    level = level_of_distances(with_wording) * WEIGHT_OF_TAILS
+    level = level_of_distances(*with_words) * WEIGHT_OF_TAILS
     tails_needed = rows_needed_of_tails([share.t for share in tails.tested], *size, level=level)
-    # The z of a two-sided p-value, which may be too small for a number.
-    z_values = [-float(scipy.special.ndtri(max(wording_p_value / 2, SMALLEST_P)))] if with_wording else []
-    wording = rows_needed_of_tails(z_values, *size, level=LEVEL * WEIGHT_OF_WORDING / 2)
+    words = []
+    for p_value, weight in zip(word_p_values, (WEIGHT_OF_WORDING, WEIGHT_OF_LENGTH), strict=True):
+        # The z of a two-sided p-value, which may be too small for a number.
+        z_values = [] if math.isnan(p_value) else [-float(scipy.special.ndtri(max(p_value / 2, SMALLEST_P)))]
+        words.append(rows_needed_of_tails(z_values, *size, level=LEVEL * weight / 2))
     # With fewer rows tails are not tested.
     least = max(LEAST_ROWS_OF_TAILS, math.ceil(LEAST_DISTANCES_OF_TAILS / independent_distances(tails.sizes)))
     return soonest(
         gaps_needed,
         RowsNeeded(*np.maximum(tails_needed, float(least)).tolist()),
-        RowsNeeded(*np.maximum(wording, float(LEAST_ROWS_OF_WORDING)).tolist()),
+        *(RowsNeeded(*np.maximum(needed, float(LEAST_ROWS_OF_WORDING)).tolist()) for needed in words),
     )
 
 
@@ -698,15 +746,20 @@ def symmetric(distances: np.ndarray) -> np.ndarray:
 
 
 def parity_p_values(
-    gaps_p_value: float, tails: CorpusTails, clusters: Sequence[Hashable] | None, wording_p: float = math.nan
+    gaps_p_value: float,
+    tails: CorpusTails,
+    clusters: Sequence[Hashable] | None,
+    wording_p: float = math.nan,
+    length_p: float = math.nan,
 ) -> tuple[float, float, float]:
     """Put all tests together, with no p-value below the smallest one of all splits of the rows.
 
     Splits of rows in clusters are no bound. Returns the p-values of all tests and of the gaps, and the smallest one.
     """
     smallest = 0.0 if clusters is not None else smallest_parity_p_value(tails.sizes)
-    gaps_p_value = max(gaps_p_value, smallest)  # NaN stays NaN
-    return joint_p_value(gaps_p_value, max(tails.p_value, smallest), max(wording_p, smallest)), gaps_p_value, smallest
+    # NaN stays NaN.
+    gaps_p_value, *others = (max(p_value, smallest) for p_value in (gaps_p_value, tails.p_value, wording_p, length_p))
+    return joint_p_value(gaps_p_value, *others), gaps_p_value, smallest
 
 
 def smallest_parity_p_value(sizes: Mapping[tuple[int, int], int]) -> float:

@@ -44,21 +44,31 @@ from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .meteor15_scores import METEOR15_DATA
 from .meteor_nltk import METEORS, distances_from_meteor, meteor_scorer, meteor_settings
 from .ngram_scores import DOCUMENT_FREQUENCY, FREQUENCIES, cider_d_scores, cider_distances, frequency_settings
+from .parity_sentences import distances_of_texts, distances_of_vectors, row_spans, sentence_support
 from .parity_tails import TAIL, TAILS, words_of
 from .parity_tests import (
     MEANS,
     PARITY_P_VALUES,
+    TextValues,
     check_two_references,
     list_captions,
     lists_of_rows,
     parity_comparison,
     parity_result,
-    parity_wording,
     symmetric,
     trim_result,
     values_of_rows,
     warn_of_copies,
     warn_of_few_rows,
+    wording_values,
+)
+from .parity_texts import (
+    captions_as_sentences,
+    corpus_faults,
+    repeated_phrases,
+    sentences_of_rows,
+    text_words,
+    unsupported_sentences,
 )
 from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenize_rows, tokenizer_name
 from .vector_rows import (
@@ -74,10 +84,12 @@ from .vector_rows import (
     ready_distances,
     text_distances,
 )
+from .words_sentences import LANGUAGE, sentence_rules, split_sentences
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .meteor15_search import english_stem as english_stem
+from .parity_faults import PeopleValues as PeopleValues
 from .row_images import text_key as text_key
 
 _DESCRIPTION = """
@@ -120,10 +132,7 @@ _EXAMPLES = """
 DISTANCES = ("bert", "meteor", "meteor15", "cider")
 
 # Keys of a result, beside shares of tails and means of rows, that need two references in every row.
-NEED_TWO_REFERENCES = (
-    *("human_parity_p_value", "human_parity_statistic", "rows_needed"),
-    *("faulty_share", "faulty_share_of_people"),
-)
+NEED_TWO_REFERENCES = ("human_parity_p_value", "human_parity_statistic", "rows_needed")
 
 # What METEOR's function calls its versions.
 METEOR_VERSIONS = dict(zip(("meteor", "meteor15"), METEORS, strict=True))
@@ -200,6 +209,7 @@ class HumanParity(SetMetric, evaluate.Metric):
             )
         }
         | TOKENIZER
+        | LANGUAGE
         | LANGUAGE_MODEL
         | dependent_options(when_distance("cider"), DOCUMENT_FREQUENCY)
         | dependent_options(when_distance("meteor15"), METEOR15_DATA)
@@ -226,9 +236,30 @@ class HumanParity(SetMetric, evaluate.Metric):
     )
     VALUES = (
         value_table("""
+        * faults | 0 to 1; 0 for people | lower | what of the next four shares lies beyond people's, added up: at most so
+            many of the candidates are worse than people's. People have 0, and nothing has fewer
+        * unsupported_share | 0 to 1; 0.05 for people | lower | share of the candidates' sentences that are farther from
+            what people say than 19 of 20 of people's: they say what nobody said
+        omitted_share | 0 to 1; 0.05 for people | lower | share of the candidates that leave out more of what people say
+            than 19 of 20 of people's texts. NaN where most of people's texts are one sentence: there it is the
+            unsupported share
+        odd_wording_share | 0 to 1; 0.05 for people | lower | share of the sentences whose words follow each other less
+            predictably than in 19 of 20 of people's
+        repeated_share | 0 to 1; repeated_share_of_people for people | lower | share of the candidates that say a word
+            twice in a row, three words twice in a sentence, or a sentence twice, where no reference does
+        unsupported_share_of_people, omitted_share_of_people, odd_wording_share_of_people, repeated_share_of_people |
+            0 to 1 | | the same of people's own texts, each beside the others
+        faults_p_value | 0 to 1; above 0.05 in 95% for people | | one-sided: is one of the four shares larger than
+            people's? The smallest p-value times their number
+        unsupported_p_value, omitted_p_value, odd_wording_p_value, repeated_p_value | 0 to 1 | | with `details` or
+            `confidence_level`: of each share, one-sided
+        * words_per_text, words_per_text_of_people | 0 or more | | mean number of words of candidates, and of references
+        length_gap | in words | 0 | the first less the second
+        length_p_value | 0 to 1; above 0.05 in 95% for people | | with `details` or `confidence_level`: two-sided, of
+            "people wrote the candidates", by the length gap
         * human_parity_p_value | 0 to 1; above 0.05 in 95% for people | | can the candidates of all rows be
-            distinguished from human captions? Gaps, tails and wording have 0.76, 0.19 and 0.05 of the level
-            (Bonferroni), without captions 0.8, 0.2 and 0
+            distinguished from human captions? Gaps, tails, wording and length have 0.72, 0.18, 0.05 and 0.05 of the
+            level (Bonferroni), without captions 0.8, 0.2, 0 and 0
         human_parity_statistic | 0 or more; about 2 for people | | T2 of the gaps, for people chi-squared with two
             degrees of freedom (single candidates: one)
         rows_needed | 1 to infinity; infinity for people | higher | rows after which one of the tests distinguishes the
@@ -245,12 +276,8 @@ class HumanParity(SetMetric, evaluate.Metric):
             below ten rows, or clusters
         wording_p_value | 0 to 1; above 0.05 in 95% for people | | two-sided, of "people wrote the candidates", by the
             wording gap
-        odd_wording_share, formulaic_share | 0 to 1; 0.05 for people | | share of the candidates that are less, and
-            more, predictable than 19 of 20 human captions
-        * faulty_share | 0 to 1; faulty_share_of_people for people | lower | share of the candidates that are unlike
-            people's by their distances, or odd by their wording
-        faulty_share_of_people, odd_wording_share_of_people | 0 to 1 | | the same of people's own captions, each beside
-            the others; the second is 0.05
+        formulaic_share | 0 to 1; 0.05 for people | | share of the candidates that are more predictable than 19 of 20
+            human captions
         wrong_share_ci_low | 0 to 1; 0 for people | | with `confidence_level`: lower bound of the share of captions that
             people would not have written, (`unlike_people_share_ci_low` - 0.05) / 0.95, at least 0
         copied_share | 0 to 1; copied_share_expected for people | | share of the candidates at distance 0 from a
@@ -278,8 +305,10 @@ class HumanParity(SetMetric, evaluate.Metric):
             from the references
         distance_histogram | | | with `details`: share of the candidates in each twentieth of people's distances, the
             nearest first; 0.05 each for people. The first is `ordinary_share`, the last `unlike_people_share`
-        wording_per_candidate, faulty_per_candidate | | | with `details`: SLOR; and how far each candidate is faulty, 0
-            to 1
+        wording_per_candidate | | | with `details`: SLOR
+        unsupported_sentences | | | with `details`: [row, candidate, sentence, its text, the nearest span of the
+            references] of the 100 sentences that are farthest from what people say, the worst first
+        repeated_phrases | | | with `details`: [row, candidate, phrase] of 100 repetitions at most
         oddest_wording | | | with `details`: [row, candidate] of the 100 candidates with the lowest SLOR
         phrases | | | with `details`: up to 20 phrases of one to three words that candidates have more often, or less
             often, than people: dicts with `phrase`, `begins` and `ends` (whether captions begin, or end, with it),
@@ -346,7 +375,32 @@ class HumanParity(SetMetric, evaluate.Metric):
             return self.wording_result(predictions, references, options)
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
         rows = self.rows_of(predictions, references, options)
-        return self.summary(rows, options, self.number_texts(predictions, references, options))
+        texts = self.number_texts(predictions, references, options)
+        return self.summary(rows, options, texts, self.divide(predictions, references, texts, options))
+
+    def divide(self, predictions, references, texts, options):
+        """Return the sentences of all texts: their words, and their spans and distances, None where each is one."""
+        spans, distances = row_spans(predictions, references, options["language"]), None
+        is_tested = options["language_model"] is None
+        if all(max(row.n_sentences) == 1 for row in spans):
+            return text_words(captions_as_sentences(texts), is_tested=is_tested), None, None
+        if options["distance"] == "bert":
+            distances = distances_of_vectors(
+                spans, lambda captions: self.encoder.embed(captions, options, self.progress)
+            )
+        else:
+            distances = distances_of_texts(self.text_distances(references, options)[0])
+        return self.sentence_words(predictions, references, options), spans, distances
+
+    @staticmethod
+    def sentence_words(predictions, references, options):
+        """Return the words of the sentences of all texts, scored by a model of the sentences of other rows."""
+        divided = [[split_sentences(row, options["language"]) for row in side] for side in (predictions, references)]
+        flat = tokenize_rows([text for side in divided for row in side for text in row], options["tokenizer"])
+        tokens = iter(flat)
+        sides = [[[next(tokens) for _ in row] for row in side] for side in divided]
+        model = load_language_model(options["language_model"])
+        return text_words(sentences_of_rows(*sides, options["clusters"], model), is_tested=model is None)
 
     def wording_result(self, predictions, references, options):
         """Return the result of rows with one reference each: of their wording alone, NaN for what needs two."""
@@ -356,11 +410,17 @@ class HumanParity(SetMetric, evaluate.Metric):
             check_clusters(clusters, len(predictions))
         texts = self.number_texts(predictions, references, options)
         measured = corpus_wording(wording_of(texts, is_tested=options["language_model"] is None), clusters, level)
-        result = self.without_meaning(measured, options)
+        words = self.sentence_words(predictions, references, options)
+        is_tested = options["p_value"] != "none"
+        sizes = text_counts(predictions, references)
+        faults = corpus_faults(None, None, words, sizes, options, is_tested=is_tested)
+        found = TextValues(faults, words.length(clusters, level, texts.sizes))
+        result = trim_result(self.without_meaning(measured, options) | found.result(level, is_tested=is_tested), options)
         if not options["details"]:
             return result
         phrases = telling_phrases(texts, clusters) if measured.is_measured else []
-        lists = measured.lists() | {"phrases": [phrase._asdict() for phrase in phrases]}
+        lists = measured.lists() | {"phrases": [phrase._asdict() for phrase in phrases]} | faults.lists()
+        lists |= {"repeated_phrases": repeated_phrases(words.sentences)}
         return result | lists | {"signature": self._signature(options, self.wording_settings(options))}
 
     @staticmethod
@@ -369,13 +429,14 @@ class HumanParity(SetMetric, evaluate.Metric):
         wording.warn_of_few_rows()
         result = dict.fromkeys((*NEED_TWO_REFERENCES, *TAILS, *MEANS), float("nan"))
         result |= {"n_rows": len(wording.rows.sizes)}
-        return result | wording.result(options["confidence_level"], is_tested=options["p_value"] != "none")
+        return result | wording_values(wording, options["confidence_level"], is_tested=options["p_value"] != "none")
 
     @staticmethod
     def wording_settings(options):
         """Return what decides the wording, for the signature."""
         model = "references" if options["language_model"] is None else "file"
-        return {"tokenizer": tokenizer_name(options["tokenizer"]), "language_model": model}
+        sentences = sentence_rules(options["language"])
+        return {"tokenizer": tokenizer_name(options["tokenizer"]), "language_model": model, "sentences": sentences}
 
     @staticmethod
     def number_texts(predictions, references, options):
@@ -392,26 +453,37 @@ class HumanParity(SetMetric, evaluate.Metric):
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
         return values_of_rows(self.rows_of(predictions, references, options), options, self.progress)
 
-    def summary(self, rows, options, texts=None):
-        """Compare all rows, and build the result, with `texts` of their wording too."""
+    def summary(self, rows, options, texts=None, divided=(None, None, None)):
+        """Compare all rows, and build the result, with `texts` of their wording, and their sentences, too."""
         values = values_of_rows(rows, options, self.progress)
-        tails, wording = values.tails(options), None
+        tails, wording, length, support = values.tails(options), None, None, None
+        words, spans, distances = divided
         if texts is not None:
             word_rows = wording_of(texts, is_tested=options["language_model"] is None)
-            wording = parity_wording(word_rows, values.distances, tails, options)
+            wording = corpus_wording(word_rows, options["clusters"], options["confidence_level"])
+            length = words.length(options["clusters"], options["confidence_level"], texts.sizes)
+            if spans is not None:
+                support = sentence_support(spans, distances, self.progress)
+        is_tested = options["p_value"] != "none"
+        faults = corpus_faults(tails, support, words, rows.sizes, options, is_tested=is_tested)
         warn_of_few_rows(tails, options)
         if wording is not None:
             wording.warn_of_few_rows()
         warn_of_copies(values.columns, options["clusters"])
-        result = trim_result(parity_result(values.columns, tails, options, values.drawn, wording), options)
-        result |= rows.n_unread()
+        measured = parity_result(
+            values.columns, tails, options, values.drawn, wording, TextValues(faults, length)
+        )
+        result = trim_result(measured, options) | rows.n_unread()
         if not options["details"]:
             return result
         lists = lists_of_rows(values, tails) | list_captions(values.distances, tails.people[False])
         if wording is not None:
             phrases = telling_phrases(texts, options["clusters"]) if wording.is_measured else []
             lists |= {**wording.lists(), "phrases": [phrase._asdict() for phrase in phrases]}
-        return result | lists | {"signature": self._signature(options, rows.settings)}
+            lists |= {"repeated_phrases": repeated_phrases(words.sentences)}
+        if support is not None:
+            lists |= {"unsupported_sentences": unsupported_sentences(spans, support, distances)}
+        return result | lists | faults.lists() | {"signature": self._signature(options, rows.settings)}
 
     @staticmethod
     def words(result):

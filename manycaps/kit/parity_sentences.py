@@ -1,0 +1,278 @@
+"""Human parity by sentences: how far each sentence of a text is from what other texts say, and what they leave out."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .base import Floats, Ints
+from .parity_tails import BLOCK_VALUES, Distances
+from .vector_rows import cosine_similarities, distances_from_cosines
+from .words_sentences import sentence_pieces
+
+# --------------------------------------------------------------------------------------------------------------------
+# The support of a sentence u in a text t is its distance to the nearest span of t:
+#
+#     w(u, t) = min over spans s of t of d(u, s)
+#
+# Spans are the sentences of t, its pairs of neighbouring sentences, and t as a whole: how people divide what they say
+# into sentences makes no difference then. A caption of one sentence has one span, itself, so that w is the distance of
+# captions. Of these, two means compare a text with the references of its row:
+#
+#     unsupported, of a sentence u:  mean over references r of w(u, r)
+#     omitted, of a text t:          mean over references r of mean over sentences u of r of w(u, t)
+#
+# People's own value is by the same rule: a reference r_j beside the other ones S_j = R \ {r_j}. A candidate stands
+# beside each S_j in turn. Given S_j, a candidate that a person wrote and r_j are exchangeable, so that both values
+# have one distribution, whatever the numbers of captions and the lengths of texts (see `parity_tails`). The slow
+# version is in tests/oracles/faults_loop.py.
+
+
+class Spans(NamedTuple):
+    """The spans of a text."""
+
+    n_sentences: int
+    # The sentences, then the pairs of neighbours, then the whole text, each once.
+    texts: list[str]
+
+
+def text_spans(text: str, language: str = "en") -> Spans:
+    """Divide a text into its spans.
+
+    >>> text_spans("A dog. A cat. It rains.").texts
+    ['A dog.', 'A cat.', 'It rains.', 'A dog. A cat.', 'A cat. It rains.', 'A dog. A cat. It rains.']
+    >>> text_spans("a dog")
+    Spans(n_sentences=1, texts=['a dog'])
+    """
+    pieces = sentence_pieces(text, language)
+    if len(pieces) == 1:
+        return Spans(1, [text])
+    pairs = [first + second for first, second in itertools.pairwise(pieces)]
+    whole = [text] if len(pieces) > 2 else []
+    return Spans(len(pieces), [*(span.strip() for span in [*pieces, *pairs]), *whole])
+
+
+class RowSpans(NamedTuple):
+    """The spans of all texts of a row, candidates first."""
+
+    n_candidates: int
+    # Of every text its number of sentences, and how many spans it has.
+    n_sentences: list[int]
+    n_spans: list[int]
+    # The spans, text by text.
+    texts: list[str]
+
+    @property
+    def sentences(self) -> list[int]:
+        """Places of the sentences among the spans, text by text."""
+        places, first = [], 0
+        for n_sentences, n_spans in zip(self.n_sentences, self.n_spans, strict=True):
+            places += range(first, first + n_sentences)
+            first += n_spans
+        return places
+
+
+def row_spans(
+    predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]], language: str
+) -> list[RowSpans]:
+    """Divide the texts of n_rows rows, each distinct text once."""
+    known: dict[str, Spans] = {}
+    rows = []
+    for candidates, people in zip(predictions, references, strict=True):
+        spans = []
+        for text in (*candidates, *people):
+            if text not in known:
+                known[text] = text_spans(text, language)
+            spans.append(known[text])
+        texts = [span for each in spans for span in each.texts]
+        counts = [each.n_sentences for each in spans], [len(each.texts) for each in spans]
+        rows.append(RowSpans(len(candidates), *counts, texts))
+    return rows
+
+
+def nearest_span(row: RowSpans, distances: np.ndarray, sentence: int) -> str:
+    """Return the span of the references that is nearest to a sentence of a row.
+
+    `distances` is float64, shape (n_sentences, n_spans), of the row's sentences from all of its spans.
+    """
+    first = sum(row.n_spans[: row.n_candidates])
+    return row.texts[first + int(distances[sentence, first:].argmin())]
+
+
+class SupportBlock(NamedTuple):
+    """Support of the sentences of rows of equal sizes, padded to the most sentences of a text."""
+
+    # Indices of the rows, shape (n_rows,).
+    rows: Ints
+    n_candidates: int
+    # Shape (n_rows, n_texts): number of sentences of each text, candidates first.
+    n_sentences: Ints
+    # float64, shape (n_rows, n_texts, most_sentences, n_texts): of each sentence in each text; 0 in its own, and in the
+    # places of sentences that a text has not.
+    support: Floats
+
+    @property
+    def is_sentence(self) -> np.ndarray:
+        """Which places are sentences, shape (n_rows, n_texts, most_sentences)."""
+        return np.asarray(np.arange(self.support.shape[2]) < self.n_sentences[..., None])
+
+    def left_out(self) -> "SupportBlock":
+        """Return what is left out, as support of texts of one sentence: the same rules measure both.
+
+        The value of text t in text r is the mean over the sentences u of r of w(u, t).
+        """
+        means = self.support.sum(axis=2) / self.n_sentences[..., None]  # (n_rows, n_texts, n_texts)
+        return SupportBlock(
+            self.rows, self.n_candidates, np.ones_like(self.n_sentences), means.swapaxes(1, 2)[:, :, None, :]
+        )
+
+
+class SideValues(NamedTuple):
+    """Values of one side, candidates or people, of all rows; arrays of shape (n_values,)."""
+
+    values: Floats
+    # Weights within each row, which add up to 1.
+    weights: Floats
+    rows: Ints
+    # The number of the text in its side, and of the sentence in its text.
+    texts: Ints
+    sentences: Ints
+
+    def row_means(self, shares: Floats, n_rows: int) -> Floats:
+        """Return the weighted mean over each row of a number for every value: float64, shape (n_rows,)."""
+        return np.asarray(np.bincount(self.rows, shares * self.weights, minlength=n_rows), dtype=np.float64)
+
+
+def _joined(parts: Sequence[SideValues]) -> SideValues:
+    return SideValues(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+class BothSides(NamedTuple):
+    """What is compared of candidates and of people."""
+
+    candidates: SideValues
+    people: SideValues
+
+
+def compared_values(blocks: Iterable[SupportBlock]) -> BothSides:
+    """Return the mean support of the sentences of all rows among people's texts, leaving out one of these in turn.
+
+    People: of a sentence of reference j, the mean over the others. Candidates: of each sentence, without each
+    reference j. Texts of a row, and sentences of a text, have equal weights.
+    """
+    candidates, people = [], []
+    for block in blocks:
+        m, n = block.n_candidates, block.n_sentences.shape[1] - block.n_candidates
+        total = block.support[..., m:].sum(axis=3)  # (n_rows, n_texts, most)
+        valid = block.is_sentence
+        row, text, sentence = np.nonzero(valid[:, m:])
+        weights = 1 / (n * block.n_sentences[:, m:])
+        values = total[:, m:][row, text, sentence] / (n - 1)
+        people.append(SideValues(values, weights[row, text], block.rows[row], text, sentence))
+        row, text, sentence = np.nonzero(valid[:, :m])
+        weights = 1 / (m * n * block.n_sentences[:, :m])
+        without = (total[:, :m, :, None] - block.support[:, :m, :, m:])[row, text, sentence] / (n - 1)  # (k, n)
+        numbers = (np.repeat(each, n) for each in (weights[row, text], block.rows[row], text, sentence))
+        candidates.append(SideValues(without.ravel(), *numbers))
+    return BothSides(_joined(candidates), _joined(people))
+
+
+class SentenceSupport:
+    """The support of the sentences of all rows, in memory."""
+
+    def __init__(self, sizes: Sequence[tuple[int, int]]):
+        """Take the numbers of candidates and of references of every row."""
+        self.n_rows = len(sizes)
+        self._sizes = sizes
+        self._by_size: dict[tuple[int, int, int], tuple[list[int], list[list[int]], list[np.ndarray]]] = {}
+
+    def add(self, row: int, n_sentences: Sequence[int], support: np.ndarray) -> None:
+        """Take in a row: the sentences of each text, and float64 of shape (n_sentences, n_texts)."""
+        key = (*self._sizes[row], max(n_sentences))
+        rows, counts, kept = self._by_size.setdefault(key, ([], [], []))
+        rows.append(row)
+        counts.append(list(n_sentences))
+        kept.append(support)
+
+    def blocks(self) -> Iterator[SupportBlock]:
+        """Yield all rows, a bounded number of them at once."""
+        for (m, n, most), (rows, counts, kept) in sorted(self._by_size.items()):
+            step = max(1, BLOCK_VALUES // (most * (m + n) ** 2))
+            for start in range(0, len(rows), step):
+                n_sentences = np.array(counts[start : start + step])
+                support = np.zeros((len(n_sentences), m + n, most, m + n))
+                support[np.arange(most) < n_sentences[..., None]] = np.concatenate(kept[start : start + step])
+                yield SupportBlock(np.array(rows[start : start + step]), m, n_sentences, support)
+
+    @property
+    def share_of_long_texts(self) -> float:
+        """Mean over rows of the share of people's texts that have several sentences."""
+        shares = [
+            np.count_nonzero(np.array(counts)[:, m:] > 1) / n for (m, n, _), (_, counts, _) in self._by_size.items()
+        ]
+        return float(sum(shares)) / self.n_rows
+
+    def candidate_means(self) -> SideValues:
+        """Return the mean support of every sentence of the candidates among all references of its row."""
+        parts = []
+        for block in self.blocks():
+            m = block.n_candidates
+            row, text, sentence = np.nonzero(block.is_sentence[:, :m])
+            means = block.support[:, :m, :, m:].mean(axis=3)[row, text, sentence]
+            parts.append(SideValues(means, np.ones(len(row)), block.rows[row], text, sentence))
+        return _joined(parts)
+
+
+class DistanceSupport:
+    """The support of texts that are one span each: their distances."""
+
+    def __init__(self, distances: Distances):
+        self.n_rows = distances.n_rows
+        self._distances = distances
+
+    def blocks(self) -> Iterator[SupportBlock]:
+        """Yield all rows, a bounded number of them at once."""
+        for block in self._distances.blocks():
+            n_sentences = np.ones(block.distances.shape[:2], dtype=np.int64)
+            yield SupportBlock(block.rows, block.n_candidates, n_sentences, block.distances[:, :, None, :])
+
+
+# From the spans of a row to the distances of its sentences from its spans: float64, shape (n_sentences, n_spans).
+SpanDistances = Callable[[RowSpans], np.ndarray]
+
+
+def sentence_support(
+    rows: Sequence[RowSpans], distances: SpanDistances, progress: Callable[..., Iterable[Any]]
+) -> SentenceSupport:
+    """Compare the sentences of all rows with the spans of each row's texts; `progress` wraps rows, as `tqdm` does."""
+    found = SentenceSupport([(row.n_candidates, len(row.n_sentences) - row.n_candidates) for row in rows])
+    for number, row in enumerate(progress(rows, desc="sentences", unit="row", delay=1)):
+        firsts = np.cumsum([0, *row.n_spans[:-1]])
+        found.add(number, row.n_sentences, np.minimum.reduceat(distances(row), firsts, axis=1))
+    return found
+
+
+def distances_of_vectors(rows: Sequence[RowSpans], embed: Callable[[list[str]], np.ndarray]) -> SpanDistances:
+    """Embed the spans of all rows, and return their distances, 1 - cosine; `embed` gives vectors, (n_texts, d)."""
+    numbers: dict[str, int] = {}
+    for row in rows:
+        for text in row.texts:
+            numbers.setdefault(text, len(numbers))
+    vectors = embed(list(numbers))
+
+    def of_row(row: RowSpans) -> np.ndarray:
+        own = vectors[[numbers[text] for text in row.texts]].astype(np.float64, copy=False)
+        return np.asarray(distances_from_cosines(cosine_similarities(own[None]))[0][row.sentences])
+
+    return of_row
+
+
+def distances_of_texts(compare: Callable[[list[list[str]]], Sequence[np.ndarray]]) -> SpanDistances:
+    """Return the mean distance of both directions, by the distances of all pairs of the texts of rows."""
+
+    def of_row(row: RowSpans) -> np.ndarray:
+        (matrix,) = compare([row.texts])
+        return np.asarray((matrix + matrix.T)[row.sentences] / 2)
+
+    return of_row
