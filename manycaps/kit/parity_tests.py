@@ -484,9 +484,7 @@ class TextValues(NamedTuple):
         chosen = {name: kinds[name] for name in ("unsupported_share", "omitted_share") if name in kinds}
         if not chosen or kinds["unsupported_share"].share is tails.shares["unlike_people_share"]:
             return tails
-        return dataclasses.replace(
-            tails, faults={name: (fault.share, fault.p_value) for name, fault in chosen.items()}
-        )
+        return dataclasses.replace(tails, faults={name: (fault.share, fault.p_value) for name, fault in chosen.items()})
 
     def result(self, confidence_level: float | None, *, is_tested: bool) -> dict[str, float]:
         """Return the values by the keys of a module's result."""

@@ -18,6 +18,9 @@ from .base import InputError, InputTypeError, Option, plain_arguments, quote_val
 # A letter of any script.
 LETTER = re.compile(r"[^\W\d_]")
 
+# A text that is one quotation as a whole: the quotes belong to its first and last sentence, and do not hold it together.
+QUOTATION = re.compile(r"(\s*[\"'“‘«「]+)(.+?)([\"'”’»」]+\s*)", re.DOTALL)
+
 # Code of a language, with or without a region: "en", "pt-BR", "zh_Hant".
 LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
@@ -52,16 +55,18 @@ def sentence_pieces(text: str, language: str = "en") -> list[str]:
     >>> sentence_pieces("")
     ['']
     """
+    quotation = QUOTATION.fullmatch(text)
+    begin, inside, end = quotation.groups() if quotation else ("", text, "")
     pieces: list[str] = []
-    waiting = ""
-    for piece in sentencex.segment(re.split("[-_]", language)[0].lower(), text):
+    waiting = begin
+    for piece in sentencex.segment(re.split("[-_]", language)[0].lower(), inside):
         waiting += piece
         if LETTER.search(piece):
             pieces.append(waiting)
             waiting = ""
     if not pieces:
         return [text]
-    pieces[-1] += waiting
+    pieces[-1] += waiting + end
     return pieces
 
 

@@ -236,8 +236,8 @@ class HumanParity(SetMetric, evaluate.Metric):
     )
     VALUES = (
         value_table("""
-        * faults | 0 to 1; 0 for people | lower | what of the next four shares lies beyond people's, added up: at most so
-            many of the candidates are worse than people's. People have 0, and nothing has fewer
+        * faults | 0 to 1; 0 for people | lower | what of the next four shares lies beyond people's, added up: at
+            most so many of the candidates are worse than people's. People have 0, and nothing has fewer
         * unsupported_share | 0 to 1; 0.05 for people | lower | share of the candidates' sentences that are farther from
             what people say than 19 of 20 of people's: they say what nobody said
         omitted_share | 0 to 1; 0.05 for people | lower | share of the candidates that leave out more of what people say
@@ -415,7 +415,8 @@ class HumanParity(SetMetric, evaluate.Metric):
         sizes = text_counts(predictions, references)
         faults = corpus_faults(None, None, words, sizes, options, is_tested=is_tested)
         found = TextValues(faults, words.length(clusters, level, texts.sizes))
-        result = trim_result(self.without_meaning(measured, options) | found.result(level, is_tested=is_tested), options)
+        values = self.without_meaning(measured, options) | found.result(level, is_tested=is_tested)
+        result = trim_result(values, options)
         if not options["details"]:
             return result
         phrases = telling_phrases(texts, clusters) if measured.is_measured else []
@@ -470,9 +471,7 @@ class HumanParity(SetMetric, evaluate.Metric):
         if wording is not None:
             wording.warn_of_few_rows()
         warn_of_copies(values.columns, options["clusters"])
-        measured = parity_result(
-            values.columns, tails, options, values.drawn, wording, TextValues(faults, length)
-        )
+        measured = parity_result(values.columns, tails, options, values.drawn, wording, TextValues(faults, length))
         result = trim_result(measured, options) | rows.n_unread()
         if not options["details"]:
             return result
