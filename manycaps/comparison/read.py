@@ -23,7 +23,9 @@ from manycaps.comparison.compare_options import CompareOptions
 from manycaps.kit.base import InputError, quote_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
 from manycaps.kit.parity_tails import DistanceBlock, Distances
+from manycaps.kit.parity_sentences import SentenceSupport
 from manycaps.kit.parity_tests import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
+from manycaps.kit.parity_texts import TextWords
 from manycaps.kit.row_images import clusters_of_images, ids_without_numbers, image_numbers, join_labels
 from manycaps.sampling.captions_file import sampling_settings
 
@@ -56,6 +58,8 @@ class ScoredSystem(NamedTuple):
     wording: WordingRows | None = None
     # Phrases that give it away, where they are known.
     phrases: Sequence[Phrase] = ()
+    # Words of its texts, where they are known.
+    words: TextWords | None = None
 
 
 class SystemRow(NamedTuple):
@@ -452,6 +456,14 @@ class NoDistances:
         return iter(())
 
 
+class UnsupportedSentence(NamedTuple):
+    """A sentence of a system, and what of the references is nearest to it."""
+
+    row: int
+    text: str
+    nearest: str
+
+
 class ParityRows(NamedTuple):
     """What the module says of the rows of a system."""
 
@@ -463,6 +475,24 @@ class ParityRows(NamedTuple):
     wording: WordingRows | None = None
     # Phrases that give the system away, the largest difference from people first; none where there are no captions.
     phrases: Sequence[Phrase] = ()
+    # Words of the sentences of all texts; None where they are not known.
+    words: TextWords | None = None
+    # How far sentences are from what other texts say; None where every text is one sentence.
+    support: SentenceSupport | None = None
+    # Where there are such sentences, those of the system that are farthest from the references, the worst first.
+    unsupported: Sequence["UnsupportedSentence"] | None = None
+    # What the system repeats: [row, candidate, phrase].
+    repeated: Sequence[Sequence[Any]] = ()
+
+    def sizes(self) -> list[tuple[int, int]]:
+        """Return the numbers of candidates and of references of every row."""
+        if self.wording is not None:
+            return [(int(m), int(n)) for m, n in self.wording.sizes.tolist()]
+        found: list[tuple[int, int]] = [(0, 0)] * self.distances.n_rows
+        for block in self.distances.blocks():
+            for row in block.rows.tolist():
+                found[row] = block.n_candidates, block.distances.shape[1] - block.n_candidates
+        return found
 
     def null_variances(self) -> dict[str, float]:
         """Return by gap the variance of its sum over rows under random splits; a gap that no row has is left out."""
