@@ -276,6 +276,15 @@ _BY_HAND = (
         reduction=MOMENTS,
     ),
     ModuleRecord(
+        slug="density_coverage",
+        compares="whole corpora of captions, or vectors of anything",
+        computes="precision, recall, density and coverage by nearest neighbours, beside people's own values",
+        not_compared="Its values are of all captions together: take mmd_bert, or give them to the module in Python.",
+        network=SENTENCE_ENCODER,
+        extras=("embeddings",),
+        not_scored=WHOLE_DATA_SET,
+    ),
+    ModuleRecord(
         slug="bleu_rouge",
         compares="captions with the references of an image",
         computes="BLEU-1 to 4 and ROUGE-L, the numbers of the COCO caption code",
@@ -330,6 +339,15 @@ _BY_HAND = (
         network=CLIP,
         extras=("clip",),
         compare_options=CLIP_OPTIONS,
+    ),
+    ModuleRecord(
+        slug="mid",
+        compares="captions, their image and references, over a whole corpus",
+        computes="MID, mutual information under a Gaussian of people's captions and images, beside people's own value",
+        not_compared="Its Gaussian is of all rows: give them to the module in Python.",
+        network=CLIP,
+        extras=("clip",),
+        not_scored=WHOLE_DATA_SET,
     ),
     ModuleRecord(
         slug="emscore_pac",

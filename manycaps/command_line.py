@@ -24,6 +24,7 @@ from manycaps.saved_files import check_path
 COMMANDS = {
     "quickstart": "compare captioning systems on the bundled sample, or on your own captions",
     "compare": "compare captioning systems: which one has fewer faults, and how does each differ from people",
+    "judge": "put a judge on trial: where it ranks people, and what of wording it rewards",
     "plan": "plan a test against people: what a number of rows can find, and how many rows a difference needs",
     "sample": "sample several captions of every image, or answers to every prompt, by any model",
     "decoding": "find the temperature, or the search, that writes most like people",

@@ -188,7 +188,7 @@ def _how(field: dataclasses.Field[Any], kinds: Sequence[Any], option: Option) ->
         return how | {"action": "append", "metavar": option.metavar, "default": default}
     is_list, is_required = typing.get_origin(kinds[0]) is Sequence, field.default is dataclasses.MISSING
     if is_list and option.convert is None:
-        kinds, how["nargs"] = typing.get_args(kinds[0]), "+"
+        kinds, how["nargs"] = typing.get_args(kinds[0]), "*" if option.flag == "" and not is_required else "+"
     literals = typing.get_args(kinds[0]) if typing.get_origin(kinds[0]) is Literal else None
     kind: Any = option.convert or next((one for one in (int, float, pathlib.Path) if one in kinds), str)
     how |= {} if kind is str else {"type": path_of if kind is pathlib.Path else kind}
@@ -197,7 +197,7 @@ def _how(field: dataclasses.Field[Any], kinds: Sequence[Any], option: Option) ->
     else:
         how["metavar"] = option.metavar or METAVARS[kind]
     if option.flag == "":
-        return how
+        return how if is_required else how | {"default": default}
     return how | {"default": default, "required": is_required}
 
 
@@ -208,5 +208,7 @@ def add_format(parser: argparse.ArgumentParser, *more: str, default: str = "text
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON, as every command does."""
-    print(json.dumps(value, indent=1))
+    """Print a value as JSON, as every command does: null for NaN and infinity."""
+    from .tables import finite
+
+    print(json.dumps(finite(value), indent=1, allow_nan=False))

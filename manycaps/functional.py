@@ -27,6 +27,7 @@ from .kit.diversity_sets import (
     utility_k,
     vendi_score,
 )
+from .kit.judge_slopes import JudgeBias, judge_bias
 from .kit.kernel_tests import (
     cmmd,
     frechet_p_values,
@@ -42,6 +43,8 @@ from .kit.kernel_tests import (
 )
 from .kit.meteor15_scores import meteor15
 from .kit.meteor_nltk import Lexicon, meteor, meteor_distances
+from .kit.mutual_divergence import MutualDivergence, mutual_divergence
+from .kit.neighbour_spheres import DensityCoverage, density_coverage
 from .kit.ngram_scores import bleu, cider_d, cider_d_distances, corpus_bleu, rouge_l
 from .kit.novel_ngrams import novelty
 from .kit.object_words import chair
@@ -75,6 +78,8 @@ __all__ = [  # noqa: RUF022
     "rouge_l",
     "Lexicon",
     # Images and captions.
+    "MutualDivergence",
+    "mutual_divergence",
     "pac_s",
     "ref_pac_s",
     # Distances and kernels of the texts of a row.
@@ -96,7 +101,9 @@ __all__ = [  # noqa: RUF022
     "triangle_rank_p_values",
     "triangle_rank_statistic",
     # Two sets of features.
+    "DensityCoverage",
     "cmmd",
+    "density_coverage",
     "kid",
     # Diversity of sets, and what is novel in them.
     "compression_ratio",
@@ -127,6 +134,9 @@ __all__ = [  # noqa: RUF022
     "holm_p_values",
     "paired_corpus_bleu_test",
     "paired_test",
+    # Judges.
+    "JudgeBias",
+    "judge_bias",
     # Rewards for training.
     "energy_rewards",
     "kernel_rewards",

@@ -271,6 +271,27 @@ class FidBert(Module, Protocol):
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
+class DensityCoverage(Module, Protocol):
+
+
+    def compute(
+        self,
+        *,
+        predictions: Iterable[Any] | None = None,
+        references: Iterable[Any] | None = None,
+        prediction_embeddings: Iterable[Any] | None = None,
+        reference_embeddings: Iterable[Any] | None = None,
+        nearest_k: Any = None,
+        n_splits: int | None = 10,
+        seed: int | None = 0,
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
+        batch_size: int | None = 64,
+        long_texts: Any = 'truncate',
+        details: bool | None = False,
+    ) -> dict[str, Any]: ...
+
 class BleuRouge(Module, Protocol):
 
 
@@ -365,6 +386,27 @@ class RefPacScore(Module, Protocol):
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
+class Mid(Module, Protocol):
+
+
+    def compute(
+        self,
+        *,
+        predictions: Iterable[Any] | None = None,
+        images: Iterable[Any] | None = None,
+        references: Iterable[Any] | None = None,
+        prediction_embeddings: Iterable[Any] | None = None,
+        reference_embeddings: Iterable[Any] | None = None,
+        epsilon: Any = 0.0005,
+        n_splits: int | None = 10,
+        seed: int | None = 0,
+        prompt: Any = 'A photo depicts',
+        batch_size: int | None = 64,
+        n_workers: Any = None,
+        long_captions: Any = 'truncate',
+        details: bool | None = False,
+    ) -> dict[str, Any]: ...
+
 class EmscorePac(Module, Protocol):
 
 
@@ -398,6 +440,8 @@ class SetDiversity(Module, Protocol):
         sizes: Any = 'equal',
         equivalent: Any = None,
         k: Any = None,
+        answer_order: Any = 'any',
+        quality: Any = None,
         encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
         device: Any = 'auto',
         dtype: Any = 'float32',
@@ -736,6 +780,27 @@ def load(
 
 @overload
 def load(
+    name: Literal["density_coverage"],
+    config_name: str | None = None,
+    *,
+    nearest_k: Any = None,
+    n_splits: int | None = 10,
+    seed: int | None = 0,
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
+    batch_size: int | None = 64,
+    long_texts: Any = 'truncate',
+    details: bool | None = False,
+    keep_in_memory: Any = ...,
+    cache_dir: Any = ...,
+    experiment_id: Any = ...,
+    num_process: Any = ...,
+    process_id: Any = ...,
+) -> DensityCoverage: ...
+
+@overload
+def load(
     name: Literal["bleu_rouge"],
     config_name: str | None = None,
     *,
@@ -852,6 +917,33 @@ def load(
 
 @overload
 def load(
+    name: Literal["mid"],
+    config_name: str | None = None,
+    *,
+    epsilon: Any = 0.0005,
+    n_splits: int | None = 10,
+    seed: int | None = 0,
+    prompt: Any = 'A photo depicts',
+    batch_size: int | None = 64,
+    n_workers: Any = None,
+    long_captions: Any = 'truncate',
+    details: bool | None = False,
+    variant: Any = None,
+    checkpoint: Any = None,
+    model: Any = None,
+    processor: Any = None,
+    device: Any = 'auto',
+    dtype: Any = 'float32',
+    compile: bool | None = False,
+    keep_in_memory: Any = ...,
+    cache_dir: Any = ...,
+    experiment_id: Any = ...,
+    num_process: Any = ...,
+    process_id: Any = ...,
+) -> Mid: ...
+
+@overload
+def load(
     name: Literal["emscore_pac"],
     config_name: str | None = None,
     *,
@@ -888,6 +980,8 @@ def load(
     sizes: Any = 'equal',
     equivalent: Any = None,
     k: Any = None,
+    answer_order: Any = 'any',
+    quality: Any = None,
     encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
     device: Any = 'auto',
     dtype: Any = 'float32',

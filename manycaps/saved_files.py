@@ -65,11 +65,11 @@ def name_changes(saved: Mapping[str, Any], given: Mapping[str, Any]) -> str:
 
 
 def check_path(path: pathlib.Path, where: str = "") -> None:
-    """Raise unless a path is a name that a file can have; `where` is the option that gives it.
+    r"""Raise unless a path is a name that a file can have; `where` is the option that gives it.
 
-    >>> check_path(pathlib.Path("a\\ud800"), "--output")
+    >>> check_path(pathlib.Path("a\ud800"), "--output")
     Traceback (most recent call last):
-    manycaps.kit.base.InputOSError: --output: expected a name that files can have, got 'a\\ud800'. Give another name.
+    manycaps.kit.base.InputOSError: --output: expected a name that files can have, got 'a\ud800'. Give another name.
     """
     try:
         is_name = b"\0" not in os.fsencode(path)

@@ -8,7 +8,7 @@ import html
 import math
 import re
 import string
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 # Letters of systems in tables, where there are no more of them.
@@ -75,15 +75,48 @@ def column_form(values: Collection[float]) -> Callable[[float], str]:
     return lambda value: "not defined" if math.isnan(value) else f"{value:.{decimals}f}"
 
 
+# The value of a result that is infinite where no number of rows shows a difference.
+UNBOUNDED = "rows_needed"
+
+
+def is_finite(value: object) -> bool:
+    """Return whether a value is anything but NaN and infinity, which neither JSON nor a log of a training has."""
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def finite_numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return numbers for a log, as floats; those that are NaN or infinite are left out.
+
+    >>> finite_numbers({"p_value": 0.5, "rows_needed": math.inf, "n_rows": 3, "faulty_share": math.nan})
+    {'p_value': 0.5, 'n_rows': 3.0}
+    """
+    return {name: float(value) for name, value in values.items() if is_finite(value) and is_finite(float(value))}
+
+
 def finite(value: Any) -> Any:
-    """Return a value as JSON has it: NaN and infinity are None, and a named tuple is a dict, at any depth."""
+    """Return a value as JSON has it: NaN and infinity are None, and a named tuple is a dict, at any depth.
+
+    >>> finite({"rows_needed": math.inf, "per_row": [0.5, math.nan]})
+    {'rows_needed': None, 'per_row': [0.5, None]}
+    """
     if hasattr(value, "_asdict"):
         return finite(value._asdict())
     if isinstance(value, dict):
         return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return value if is_finite(value) else None
+
+
+def without_null(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a result as they were before `finite`: None is NaN, or infinity of the key `rows_needed`.
+
+    >>> without_null({"rows_needed": None, "p_value": None, "n_rows": 3})
+    {'rows_needed': inf, 'p_value': nan, 'n_rows': 3}
+    """
+    return {
+        key: (math.inf if key == UNBOUNDED else math.nan) if value is None else value for key, value in result.items()
+    }
 
 
 class Cell(NamedTuple):

@@ -1,7 +1,7 @@
 """Records of parquet files, cut at their row groups and inside of large ones, and of Arrow files, read in order."""
 
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -39,7 +39,7 @@ def parquet_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
             yield Piece(file, start, start + n_rows, start, n_rows, held)
 
 
-def parquet_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
+def parquet_records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
     """Read some columns, or all, of the records of a piece; of a damaged row group those before the damage."""
     with open_bytes(piece.file.path) as stream:
         table = _open_parquet(stream, piece.file.path)
@@ -53,7 +53,7 @@ def parquet_records(piece: Piece, columns: Collection[str] | None) -> Iterator[R
 
 
 def _group_records(
-    table: pq.ParquetFile, group: int, first: int, wanted: range, columns: Collection[str] | None
+    table: pq.ParquetFile, group: int, first: int, wanted: range, columns: Container[str] | None
 ) -> Iterator[Record | Unreadable]:
     """Records of one row group, whose first row has the number `first`, as far as they are wanted."""
     row = first
@@ -83,7 +83,7 @@ def _open_parquet(stream: object, path: str) -> pq.ParquetFile:
     return file
 
 
-def arrow_records(file: TableFile, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
+def arrow_records(file: TableFile, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
     """Read some columns, or all, of an Arrow file up to the first damage; raise a ValueError for another file."""
     row = 0
     with _batches(file) as (schema, batches):

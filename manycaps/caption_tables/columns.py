@@ -13,9 +13,25 @@ from manycaps.kit.base import InputError, as_caption_rows, inline_bytes, is_plai
 # What a column may hold; also the keys of --columns.
 ROLES = ("predictions", "references", "id", "image", "video")
 
+# Names in the outputs of other programs: lmms-eval, VLMEvalKit, vLLM, batches of OpenAI, pipelines, fairseq.
+OUTPUT_COLUMNS = (
+    *("output", "outputs", "generation", "generations", "response", "responses", "hyp", "hyps", "hypotheses"),
+    *("generated_text", "generated_texts", "generated_caption", "generated_captions", "filtered_resps"),
+)
+TARGET_COLUMNS = ("target", "targets", "ref", "answer", "answers", "ground_truth", "gts")
+
 # Usual names of the columns of a system's captions and of human captions.
-PREDICTION_COLUMNS = ("predictions", "candidates", "samples", "prediction", "candidate", "hypothesis")
-REFERENCE_COLUMNS = ("references", "reference", "refs")
+PREDICTION_COLUMNS = (
+    *("predictions", "candidates", "samples", "prediction", "candidate", "hypothesis"),
+    *OUTPUT_COLUMNS,
+)
+REFERENCE_COLUMNS = ("references", "reference", "refs", *TARGET_COLUMNS)
+
+# A conversation, whose last answer is the caption where no other column holds one.
+CONVERSATION = "messages"
+
+# Names of columns that a message shows.
+N_SHOWN = 10
 
 # Names that do not tell candidates from references: the file decides.
 CAPTION_COLUMNS = ("txt", "captions", "caption", "sentences", "descriptions", "text", "raw")
@@ -25,7 +41,10 @@ USUAL_CAPTIONS = frozenset((*PREDICTION_COLUMNS, *REFERENCE_COLUMNS, *CAPTION_CO
 
 # In this order: a sample of a tar is named by its files, and an annotation of COCO has an `id` of its own beside its
 # image's.
-ID_COLUMNS = ("__key__", "image_id", "video_id", "id", "_id", "key")
+ID_COLUMNS = ("__key__", "custom_id", "image_id", "video_id", "doc_id", "id", "_id", "key")
+
+# Names of columns that are ids where no image or video is named: pandas calls the numbers of rows `index`.
+WEAK_ID_COLUMNS = ("question_id", "sample_id", "request_id", "index")
 
 IMAGE_COLUMNS = ("image", "jpg", "jpeg", "png", "webp", "image_path", "file_name", "filename", "filepath")
 VIDEO_COLUMNS = ("video", "mp4", "webm", "avi", "mkv", "video_path")
@@ -94,11 +113,7 @@ def find_layout(
     wide = wide or {}
     own_names, names = names, list(dict.fromkeys((*names, *wide)))
     name_of_role: dict[str, str | None] = dict.fromkeys(ROLES)
-    name_of_role |= {
-        "id": _first(names, ID_COLUMNS),
-        "image": _first(names, IMAGE_COLUMNS),
-        "video": _first(names, VIDEO_COLUMNS),
-    }
+    name_of_role |= _names_of_items(names)
     taken = set(chosen.values())
     for side, usual in (("predictions", PREDICTION_COLUMNS), ("references", REFERENCE_COLUMNS)):
         if side in sides and side not in chosen:
@@ -106,6 +121,8 @@ def find_layout(
     main = "references" if "predictions" not in sides else "predictions"
     if name_of_role[main] is None and main not in chosen:
         name_of_role[main] = _one(names, CAPTION_COLUMNS, taken, main, where, wide)
+        if name_of_role[main] is None and main == "predictions":
+            name_of_role[main] = _first(names, (CONVERSATION,))
     for role, name in chosen.items():
         if role not in sides and role in ("predictions", "references"):
             continue
@@ -116,11 +133,18 @@ def find_layout(
         usual = PREDICTION_COLUMNS if main == "predictions" else REFERENCE_COLUMNS
         raise InputError(
             where,
-            f"a column of {main}, such as {', '.join((*usual, *CAPTION_COLUMNS))}",
+            f"a column of {main}, such as {', '.join((*usual[:N_SHOWN], *CAPTION_COLUMNS))}",
             ", ".join(own_names)[:80] or "no columns",
             f"Name it with --columns {main}=NAME.",
         )
     return Layout(**name_of_role)
+
+
+def _names_of_items(names: Collection[str]) -> dict[str, str | None]:
+    """The columns that say what a row is of."""
+    image, video = _first(names, IMAGE_COLUMNS), _first(names, VIDEO_COLUMNS)
+    weak = None if image or video else _first(names, WEAK_ID_COLUMNS)
+    return {"id": _first(names, ID_COLUMNS) or weak, "image": image, "video": video}
 
 
 class CaptionColumn(NamedTuple):
@@ -148,6 +172,8 @@ def find_caption_layout(
     shown = quote_value(list(names)) if names else "no columns"
     names = list(dict.fromkeys((*names, *wide)))
     caption_columns = [name for name in names if _is_usual(name, usual, wide)]
+    caption_columns = caption_columns or [name for name in names if name == CONVERSATION]
+    items = _names_of_items(names)
     if CAPTION_COLUMNS[0] in names:  # text beside an image in a tar comes before what its metadata repeat
         caption_columns = [CAPTION_COLUMNS[0]]
     for name, option in ((chosen.captions, chosen.captions_option), (chosen.group, chosen.group_option)):
@@ -156,7 +182,7 @@ def find_caption_layout(
     if chosen.captions is None and not caption_columns:
         raise InputError(
             where,
-            f"one of the columns {', '.join(usual)}",
+            f"a column of captions, such as {', '.join(usual[:N_SHOWN])}",
             shown,
             f"Name the column of the captions with {chosen.captions_option}.",
         )
@@ -167,13 +193,7 @@ def find_caption_layout(
             " and ".join(shown_columns(name, wide) for name in caption_columns),
             f"Name the one to read with {chosen.captions_option}.",
         )
-    return Layout(
-        chosen.captions or caption_columns[0],
-        None,
-        chosen.group or _first(names, ID_COLUMNS),
-        _first(names, IMAGE_COLUMNS),
-        _first(names, VIDEO_COLUMNS),
-    )
+    return Layout(chosen.captions or caption_columns[0], None, **{**items, "id": chosen.group or items["id"]})
 
 
 def wide_columns(names: Collection[str], chosen: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
@@ -447,6 +467,8 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
     value = record.get(name)
     if is_plain_row(value):
         return value
+    if not isinstance(value, str):
+        value = texts_of_output(value)
     if value is None:
         raise InputError(f"{name}[{row}]", "captions", "none", "Write them, or leave the row out.")
     if isinstance(value, list) and value and all(isinstance(item, dict) and "caption" in item for item in value):
@@ -480,6 +502,48 @@ def item_names(captions: Sequence[object]) -> set[str]:
     usual = ("image_id", "video_id", *IMAGE_COLUMNS, *VIDEO_COLUMNS)
     names = (_first(item, usual) and str(item[str(_first(item, usual))]) for item in captions if isinstance(item, dict))
     return {name for name in names if name is not None}
+
+
+def texts_of_output(value: Any) -> Any:
+    """Return the texts in a value as programs write their answers; any other value as it is.
+
+    These are the choices of a chat completion, the outputs of vLLM, the lists of pipelines and of lmms-eval, and the
+    last answer of a conversation. A response that failed has none.
+
+    >>> texts_of_output({"status_code": 200, "body": {"choices": [{"message": {"content": "a dog"}}]}})
+    ['a dog']
+    >>> texts_of_output([{"text": "a dog", "index": 0}, {"text": "a cat", "index": 1}]), texts_of_output([["a dog"]])
+    (['a dog', 'a cat'], ['a dog'])
+    >>> texts_of_output([{"role": "user", "content": "Describe."}, {"role": "assistant", "content": "a dog"}])
+    ['a dog']
+    """
+    if isinstance(value, dict):
+        body = value.get("body", value)
+        choices = body.get("choices") if isinstance(body, dict) else None
+        if isinstance(choices, list):
+            return texts_of_output(choices) or None
+        return None if "status_code" in value else value
+    if not isinstance(value, list) or not value:
+        return value
+    if all(isinstance(item, list) for item in value):
+        inner = [text for item in value for text in item]
+        return inner if all(isinstance(text, str) for text in inner) else value
+    if not all(isinstance(item, dict) for item in value):
+        return value
+    if all("role" in item for item in value):
+        answers = [item for item in value if item["role"] == "assistant"]
+        return [_text_of(answers[-1])] if answers else None
+    texts = [_text_of(item) for item in value]
+    return value if None in texts else texts
+
+
+def _text_of(item: Mapping[str, Any]) -> Any:
+    """The text of one answer; None where there is none."""
+    item = item["message"] if isinstance(item.get("message"), dict) else item
+    text = next((item[name] for name in ("generated_text", "text", "content") if name in item), None)
+    if isinstance(text, list) and all(isinstance(part, dict) for part in text):
+        return "".join(str(part["text"]) for part in text if isinstance(part.get("text"), str))
+    return text
 
 
 def _medium(record: Mapping[str, Any], name: str | None, row: int, *, is_optional: bool) -> str | bytes | None:

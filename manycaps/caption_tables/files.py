@@ -35,6 +35,9 @@ TOKENS = ".token"
 # Kinds that may be compressed as a whole.
 COMPRESSIBLE = (".jsonl", ".json", ".csv", ".tsv", ".tar", TEXT, TOKENS)
 
+# Rows of plain text that are matched by their numbers: one a line, or a run of lines, between empty ones.
+ALIGNED_LINES, ALIGNED_RUNS = "aligned lines", "aligned runs of lines"
+
 # Longest path that is shown in full: the limit of Linux's file names.
 LONGEST_SHOWN = 255
 
@@ -63,6 +66,10 @@ class TableFile(NamedTuple):
     hub_part: tuple[str | None, str] | None = None
     # Split to read, "test" or "train+restval", where it may hold several.
     split: str | None = None
+    # Column and value of the rows to read, where a table holds several systems.
+    only: tuple[str, str] | None = None
+    # How plain text is aligned with that of other files: `ALIGNED_LINES` or `ALIGNED_RUNS`; None: it is not.
+    aligned: str | None = None
 
 
 class Piece(NamedTuple):

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 from manycaps.caption_tables.files import Record, TableFile, table_kind
@@ -29,7 +29,7 @@ def hub_file(source: str, config: str | None, split: str) -> TableFile | None:
     return TableFile(source, HUB, False, 1, (config, split))
 
 
-def hub_records(file: TableFile, columns: Collection[str] | None = None) -> Iterator[Record]:
+def hub_records(file: TableFile, columns: Container[str] | None = None) -> Iterator[Record]:
     """Read the records of a data set on the Hub, images undecoded; raise a ValueError if it cannot be loaded."""
     fix = "Check the file, the spelling, and --split and --config."
     with errors_of_others(file.path, "a file, a saved data set or a name on the Hub", fix):
@@ -37,7 +37,7 @@ def hub_records(file: TableFile, columns: Collection[str] | None = None) -> Iter
             yield Record(row, values)
 
 
-def _rows(file: TableFile, columns: Collection[str] | None) -> Any:
+def _rows(file: TableFile, columns: Container[str] | None) -> Any:
     import datasets
 
     config, split = file.hub_part or (None, "train")

@@ -114,10 +114,11 @@ def ids_error(
         difference: str | None = f"their type, {kinds[0].__name__} and {kinds[1].__name__}"
     else:
         difference = difference_of_ids(*texts)
+    rows = f"{len(ids):,} {'row' if len(ids) == 1 else 'rows'}"
     fix = fix or "Give files of the same rows, or name the columns of the ids with --columns id=NAME."
     return InputError(
         where,
         f"ids that {other} has, such as {quote_value(shown[1])}",
-        f"none of these in {len(ids):,} rows, the first with the id {quote_value(shown[0])}",
+        f"none of these in {rows}, the first with the id {quote_value(shown[0])}",
         fix if difference is None else f"They differ in {difference}: write them alike.",
     )

@@ -14,6 +14,8 @@ from typing import Any
 from manycaps.caption_tables.columns import (
     ID_COLUMNS,
     IMAGE_COLUMNS,
+    OUTPUT_COLUMNS,
+    TARGET_COLUMNS,
     USUAL_CAPTIONS,
     VIDEO_COLUMNS,
     item_names,
@@ -166,7 +168,7 @@ def _split_rows(rows: list[Any], path: str, split: str | None) -> list[Any]:
 def _rows_by_name(content: dict[str, Any], file: TableFile) -> list[Any]:
     """Rows by the names of their images; refused where the values, or the names, are not such."""
     rows = [value for value in content.values() if isinstance(value, dict)]
-    if rows and len(rows) == len(content) and all(_is_row(row) or wide_columns(row) for row in rows):
+    if rows and len(rows) == len(content) and all(wide_columns(row) or USUAL_CAPTIONS & row.keys() for row in rows):
         return [{"id": name, **value} for name, value in content.items()]
     kinds = {type(value) for value in content.values() if value is not None}
     is_foreign = any(isinstance(value, list) and not item_names(value) <= {name} for name, value in content.items())
@@ -203,14 +205,15 @@ def _as_row(content: dict[str, Any], file: TableFile) -> dict[str, Any]:
 
 
 def _is_row(content: Mapping[str, Any]) -> bool:
-    """Whether an object is one row, and not a table of rows by name."""
-    return not USUAL_CAPTIONS.isdisjoint(content)
+    """Whether an object is one row, and not a table of rows by name or an object around rows."""
+    return not content.keys().isdisjoint(USUAL_CAPTIONS - {*OUTPUT_COLUMNS, *TARGET_COLUMNS})
 
 
 def _is_named_row(content: Mapping[str, Any]) -> bool:
-    """Whether an object has an id beside numbered columns of captions: rows by name may be called text_1 and text_2."""
+    """Whether an object has an id beside captions; rows by name may be called text_1 and text_2."""
     names = (*ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS)
-    return bool(wide_columns(content)) and not content.keys().isdisjoint(names)
+    has_captions = bool(wide_columns(content)) or not USUAL_CAPTIONS.isdisjoint(content)
+    return has_captions and not content.keys().isdisjoint(names)
 
 
 def _is_table(value: object) -> bool:

@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.caption_tables.arrow_records import arrow_records, parquet_pieces, parquet_records
@@ -26,6 +26,7 @@ from manycaps.caption_tables.columns import (
     read_values,
 )
 from manycaps.caption_tables.files import (
+    ALIGNED_RUNS,
     TEXT,
     Piece,
     Record,
@@ -51,8 +52,16 @@ from manycaps.caption_tables.rows import (
     store_pieces,
 )
 from manycaps.caption_tables.tar_records import Paragraphs, tar_pieces, tar_records
-from manycaps.caption_tables.text_records import text_pieces, text_records
-from manycaps.kit.base import DecoderSigns, EmptyCaptions, InputError, looks_like_list, quote_path, reason_of
+from manycaps.caption_tables.text_records import aligned, text_pieces, text_records
+from manycaps.kit.base import (
+    DecoderSigns,
+    EmptyCaptions,
+    InputError,
+    looks_like_list,
+    quote_path,
+    quote_value,
+    reason_of,
+)
 from manycaps.kit.row_images import RepeatedTexts, repeated_texts
 from manycaps.kit.tokenization import Tokenizer, token_finder
 
@@ -66,7 +75,7 @@ N_FIRST_RECORDS = 100
 # What to do where plain text has no ids.
 WITH_IDS = (
     'Write {"id": "1.jpg", "caption": "a dog"} a line as JSON Lines, or an id, a tab and a caption; an empty line '
-    "begins another row."
+    "begins another row. Files whose lines belong together are compared with --aligned."
 )
 
 
@@ -350,6 +359,8 @@ def open_source(
     optional: Sequence[str] = (),
     split: str | None = None,
     tokenizer: Tokenizer = "ptb",
+    only: tuple[str, str] | None = None,
+    by_line: bool = False,
 ) -> CaptionSource:
     """Find files of captions, and describe how they are read.
 
@@ -360,7 +371,8 @@ def open_source(
     Without a `limit` all rows are read. With `either`, files that hold references alone will do. Rows that lack an
     `optional` "image" or "video", or name none that can be read, are good ones. `split`, "test" or "train+restval", is
     for files with several: Karpathy's and MSR-VTT's, and saved data sets, of which "train" is read otherwise. A
-    caption without a token of the `tokenizer` is counted as empty.
+    caption without a token of the `tokenizer` is counted as empty. `only` has a column of the files of predictions, and
+    the value of the rows to read. With `by_line`, all files are plain text, and rows are matched by their numbers.
 
     A ValueError says that there is no such file, no column of captions or several of them, no id to join by, or that no
     file can be read.
@@ -369,14 +381,18 @@ def open_source(
     chosen = columns_of(columns, predictions)
     sides = ["predictions"] if references else ["predictions", "references"]
     understand = functools.partial(find_layout, chosen=chosen, sides=sides, either=either)
-    main = side_of(table_files(predictions, split), understand, chosen)
+    files = [file._replace(only=only) for file in table_files(predictions, split)]
+    other_files = table_files(references, split)
+    if by_line:
+        files, other_files = aligned(files, runs=False), aligned(other_files, runs=True)
+        check_aligned([*files, *other_files])
+    main = side_of(files, understand, chosen)
     others = None
     if references:
         chosen = columns_of(columns, references)
         understand = functools.partial(find_layout, chosen=chosen, sides=["references"])
-        others = side_of(table_files(references, split), understand, chosen)
-    for name, side in (("predictions", main), ("references", others)):
-        check_files_once([] if side is None else side.files, name)
+        others = side_of(other_files, understand, chosen)
+    check_files_once([] if others is None else others.files)
     for side in (main, others) if others else ():
         if side is not None and side.layout.id is None:
             raise _no_ids_error(side.files[0])
@@ -388,14 +404,27 @@ def open_source(
     return CaptionSource(main, others, media, limit, tokenizer=tokenizer)
 
 
-def check_files_once(files: Sequence[TableFile], role: str) -> None:
-    """Raise if a file comes twice on one side: each of its captions would be two people's."""
+def check_files_once(files: Sequence[TableFile]) -> None:
+    """Raise if a file of references comes twice: each of its captions would be two people's."""
     seen: dict[str, str] = {}
     for file in files:
         path = os.path.realpath(file.path) if is_local(file.path) else file.path
         if path in seen:
-            raise InputError(quote_path(file.path), f"each file of {role} once", "it twice", "Leave it out once.")
+            raise InputError(quote_path(file.path), "each file of references once", "it twice", "Leave it out once.")
         seen[path] = file.path
+
+
+def check_aligned(files: Sequence[TableFile]) -> None:
+    """Raise a ValueError unless line-aligned files have equally many rows."""
+    counts = [sum(1 for _ in file_records(file)) for file in files]
+    for file, n_rows in zip(files, counts, strict=True):
+        if n_rows != counts[0]:
+            raise InputError(
+                file.path,
+                f"as many rows as {files[0].path}, {counts[0]:,}",
+                f"{n_rows:,} {'runs of lines' if file.aligned == ALIGNED_RUNS else 'lines'}",
+                "Give files whose lines belong together: an empty line stands for an empty caption.",
+            )
 
 
 def _no_ids_error(file: TableFile) -> InputError:
@@ -418,7 +447,7 @@ def lines_of_text(file: TableFile) -> str:
 def warn_of_lines(files: Sequence[TableFile]) -> None:
     """Warn of plain text that is one row as a whole: it may have been meant to hold one row a line."""
     for file in files:
-        if file.kind == TEXT and (lines := lines_of_text(file)):
+        if file.kind == TEXT and file.aligned is None and (lines := lines_of_text(file)):
             warnings.warn(f"{file.path}: plain text{lines}. {WITH_IDS}", stacklevel=3)
 
 
@@ -520,7 +549,7 @@ def are_single(texts: Iterable[Any]) -> bool:
     return all(isinstance(text, str) and not looks_like_list(text) for text in texts if text is not None)
 
 
-def _records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
+def _records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
     """Records of a piece; with names, only these columns are read where a file allows it."""
     file = piece.file
     if file.kind == ".parquet":
@@ -539,21 +568,54 @@ def file_records(file: TableFile) -> Iterator[Record | Unreadable]:
     return _piece_records(whole(file), None)
 
 
-def _piece_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
+def _piece_records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
     """Records of a piece; a file that cannot be read is one unreadable part."""
     if piece.file.n_bytes == 0:
         yield Unreadable(0, InputError("", "at least one row", "an empty file", "Leave it out, or write it again."))
         return
-    row = piece.first_row
+    row, only = piece.first_row, piece.file.only
+    columns = columns if only is None or columns is None else _Either(columns, only[0])
     try:
         for record in _records(piece, columns):
             row = record.row + 1
-            yield record
+            if only is None or isinstance(record, Unreadable) or str(record.values.get(only[0])) == only[1]:
+                yield record
     except (EOFError, zlib.error) as error:
         got = f"one that ends or has damage here ({error})"
         yield Unreadable(row, InputError(f"row[{row}]", "a whole .gz file", got, "Copy it."))
     except (ValueError, OSError) as error:
         yield Unreadable(row, _without_path(piece.file.path, error))
+
+
+class _Either:
+    """Columns of a container, and one more."""
+
+    def __init__(self, columns: Container[str], more: str) -> None:
+        self._columns, self._more = columns, more
+
+    def __contains__(self, column: object) -> bool:
+        return column == self._more or column in self._columns
+
+
+def values_of_column(source: str, column: str, option: str) -> list[str]:
+    """Return the different values of a column of a table, in order; raise a ValueError where a row has none.
+
+    Values are texts or whole numbers; `option` named the column.
+    """
+    found: dict[str, None] = {}
+    for file in table_files([source]):
+        for record in _piece_records(whole(file), (column,)):
+            if isinstance(record, Unreadable):
+                raise record.reason.within(file.path)
+            value = record.values.get(column)
+            if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+                got = f"none ({quote_value(value)})" if column in record.values else "no such column"
+                fix = f"Name the column of the systems with {option}; the names stand in every row."
+                raise InputError(f"{file.path}: {column}[{record.row}]", "the name of a system", got, fix)
+            found[str(value)] = None
+    if not found:
+        raise InputError(source, "at least one row", "none", "Give a file with captions.")
+    return list(found)
 
 
 def _piece_values(piece: Piece, side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:

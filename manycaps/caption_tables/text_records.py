@@ -8,11 +8,29 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
-from manycaps.caption_tables.columns import ID_COLUMNS, IMAGE_COLUMNS, USUAL_CAPTIONS, VIDEO_COLUMNS
-from manycaps.caption_tables.files import MEDIA_ENDINGS, TEXT, Piece, Record, TableFile, Unreadable, open_bytes, whole
+from manycaps.caption_tables.columns import (
+    ID_COLUMNS,
+    IMAGE_COLUMNS,
+    OUTPUT_COLUMNS,
+    TARGET_COLUMNS,
+    USUAL_CAPTIONS,
+    VIDEO_COLUMNS,
+)
+from manycaps.caption_tables.files import (
+    ALIGNED_LINES,
+    ALIGNED_RUNS,
+    MEDIA_ENDINGS,
+    TEXT,
+    Piece,
+    Record,
+    TableFile,
+    Unreadable,
+    open_bytes,
+    whole,
+)
 from manycaps.kit.base import InputError, quote_value, reason_of, unique_keys
 
 # Byte order mark of UTF-8, which some programs write.
@@ -48,6 +66,8 @@ MOST_LINES_BEFORE_CLIPS = 20
 HEADER = re.compile(r"\w+(?: ?[,;|\t] ?\w+)*")
 USUAL_NAMES = USUAL_CAPTIONS | {*ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS, "image_name", "video_name", "comment"}
 USUAL_NAMES |= {"sentence"}
+# A line of plain text may be the word "answer" alone.
+USUAL_NAMES -= {*OUTPUT_COLUMNS, *TARGET_COLUMNS}
 
 # Endings of names of images and videos.
 MEDIA = tuple(ending for endings in MEDIA_ENDINGS.values() for ending in endings)
@@ -114,6 +134,7 @@ def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
             blocks = _records_of(_lines(stream), form, piece.start, names)
         inside = itertools.takewhile(lambda block: piece.stop is None or block.start < piece.stop, blocks)
         parsers = {TEXT: _parse_captions, NAMED: _parse_named, CLIPS: _parse_clip}
+        parsers |= {ALIGNED_LINES: _parse_aligned, ALIGNED_RUNS: _parse_aligned_run}
         parse: Callable[[Block, int], Any] = parsers.get(form, _parse_line)
         if form in SEPARATORS:
             parse = functools.partial(_parse_cells, names, SEPARATORS[form])
@@ -139,8 +160,8 @@ def _parse_blocks(
 
 def _form(file: TableFile, stream: IO[bytes], read_lines: Callable[[IO[bytes]], Iterator[bytes]]) -> str:
     """How the lines of a file make records, by the first of them: a kind, a key of `SEPARATORS`, `NAMED` or `CLIPS`."""
-    if file.kind == ".jsonl":
-        return file.kind
+    if file.kind == ".jsonl" or file.aligned is not None:
+        return file.aligned or file.kind
     first = next((line for line in read_lines(stream) if line.strip()), b"")
     stream.seek(0)
     line = _text(first, 0).strip()
@@ -228,7 +249,9 @@ def _records_of(lines: Iterable[bytes], kind: str, start: int, names: list[str] 
     if kind in SEPARATORS:
         blocks = _table_blocks(lines, SEPARATORS[kind], start, names)
     else:
-        blocks = _paragraphs(lines, start) if kind == TEXT else _line_blocks(lines, start)
+        blocks = _paragraphs(lines, start) if kind in (TEXT, ALIGNED_RUNS) else _line_blocks(lines, start)
+    if kind == ALIGNED_LINES:  # an empty line is the empty caption of a row
+        return iter(blocks)
     if kind == CLIPS and start == 0:
         blocks = itertools.dropwhile(lambda block: not CLIP_LINE.match(block.lines[0]), blocks)
     return (block for block in blocks if any(line.strip() for line in block.lines))
@@ -340,6 +363,39 @@ def _parse_captions(block: Block, row: int) -> Any:
     if any("\r" in caption for caption in captions):
         raise InputError(f"row[{row}]", *NO_LINE_FEEDS)
     return {"captions": captions}
+
+
+def _parse_aligned(block: Block, row: int) -> Any:
+    """Caption of a line, whose number is its id."""
+    return {"id": row, "caption": block.lines[0].strip()}
+
+
+def _parse_aligned_run(block: Block, row: int) -> Any:
+    """Captions of a run of lines, whose number is its id."""
+    return {"id": row, **_parse_captions(block, row)}
+
+
+def aligned(files: Sequence[TableFile], *, runs: bool) -> list[TableFile]:
+    """Return plain text as files whose rows are matched by their numbers; raise a ValueError for any other file.
+
+    With `runs`, a file with empty lines between others has a run of lines for each row, as the references of E2E.
+    """
+    for file in files:
+        if file.kind != TEXT:
+            raise InputError("--aligned", f"plain text ({TEXT})", file.path, "Leave it out: ids match other files.")
+    return [file._replace(aligned=ALIGNED_RUNS if runs and _has_runs(file) else ALIGNED_LINES) for file in files]
+
+
+def _has_runs(file: TableFile) -> bool:
+    """Whether an empty line stands between others."""
+    with open_bytes(file.path, file.compressed) as stream:
+        lines = _lines_of_utf_16(stream) if _is_utf_16(stream, file) else _lines(stream)
+        starts = (is_empty for is_empty, _ in itertools.groupby(lines, lambda line: not line.strip()))
+        return list(itertools.islice(starts, 4)) in (
+            [False, True, False],
+            [False, True, False, True],
+            [True, False] * 2,
+        )
 
 
 def _parse_named(block: Block, row: int) -> Any:

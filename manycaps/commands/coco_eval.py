@@ -31,6 +31,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.coco.evaluation import evaluate_files
     from manycaps.saved_files import check_can_be_written, write_text_atomically
+    from manycaps.tables import finite
 
     if arguments.output:
         check_can_be_written(arguments.output, [arguments.annotations, arguments.results])
@@ -44,5 +45,5 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"{len(evaluation.evalImgs):,} images", file=sys.stderr)
     if arguments.output:
         content = {"n_images": len(evaluation.evalImgs), "eval": evaluation.eval, "images": evaluation.evalImgs}
-        write_text_atomically(arguments.output, json.dumps(content, indent=1) + "\n")
+        write_text_atomically(arguments.output, json.dumps(finite(content), indent=1, allow_nan=False) + "\n")
         print(arguments.output, file=sys.stderr)

@@ -5,6 +5,8 @@ manycaps compare baseline.jsonl mine.jsonl -r references.jsonl
 manycaps compare systems/*.jsonl -r references.jsonl --images photos/ -o report/
 manycaps compare a.csv b.csv c.csv -m trm_meteor,mmd_bert -f latex
 manycaps compare scores/baseline scores/mine
+manycaps compare --scores scores.csv
+manycaps compare --scores samples_a.jsonl samples_b.jsonl -m exact_match
 
 Each file holds the captions of one system, one or several for every image; the first is the baseline, unless --baseline
 names another. A single system is compared only with people. References are in a file of their own, or beside the
@@ -12,10 +14,12 @@ captions. Rows are matched by their ids; all systems must have the same rows. Fi
 COCO's results and annotations), .csv, .tsv, .parquet or .tar; the captions of a row may be in one cell, as a list, or
 in numbered columns, caption_1 to caption_5. --columns says which columns to read if their names are unusual: --columns
 predictions=samples,id=image_id; refs.csv:references=human applies to that file alone. References may be a split of
-Karpathy's files: -r dataset_coco.json --split test. Rows that one of the files lacks are an error, and with
---common-rows they are left out; so are rows with a single reference where others have more. --limit draws rows at
-random. Folders that `manycaps score` wrote may take the place of files: nothing is computed again, and the page has no
-captions, unless --with-captions reads them again from the files that were scored, for the page and for --full.
+Karpathy's files: -r dataset_coco.json --split test. One table of all systems is read with --systems-by COLUMN, which
+names the system of each row, and --aligned matches the lines of plain text by their numbers. Rows that one of the files
+lacks are an error, and with --common-rows they are left out; so are rows with a single reference where others have
+more. --limit draws rows at random. Folders that `manycaps score` wrote may take the place of files: nothing is computed
+again, and the page has no captions, unless --with-captions reads them again from the files that were scored, for the
+page and for --full.
 
 The answer comes first, from the module human_parity, if every row has at least two references: can each system be
 distinguished from people, after how many rows, and how does it differ; and which of two systems has fewer faults, and
@@ -38,6 +42,12 @@ references, pac_score with --images, ref_pac_score with both, emscore_pac with -
 such as meteor15, each of which gets a line below the answer. Rows of one image file are not independent and form a
 cluster; --clusters forms clusters by id: --clusters '^[^#]+' puts 12.jpg#0 and 12.jpg#1 together.
 
+With --scores, systems are compared by the scores of any other program, without captions: a table with the columns
+system, id and scores, a table with the column id and a column of each system, or a table for each system, such as the
+logged samples of a benchmark. An item may have several scores of a system, of as many samples or repeats: its score is
+their mean. -m chooses the columns of scores. Every two systems are tested as above, and systems are ranked in groups
+that do not differ; the folder of --output gets index.html and comparison.json.
+
 Standard output gets the answer, with the captions of each system that are most unlike people's and its most similar
 pair, as far as they fit a terminal; with --full it also gets the tables. -f latex or md prints one table for a paper
 instead, with values, intervals and marks, and the others with --full. --figures writes every plot as SVG and PDF, which
@@ -50,7 +60,7 @@ import argparse
 import pathlib
 import sys
 
-from manycaps.command_options import add_format, add_options, options_of, path_of
+from manycaps.command_options import add_format, add_options, options_of, path_of, print_json
 from manycaps.comparison import CompareOptions
 from manycaps.kit.base import InputError
 
@@ -78,6 +88,20 @@ def check_no_figures(folder: pathlib.Path) -> None:
         )
 
 
+def run_scores(arguments: argparse.Namespace, options: CompareOptions) -> None:
+    """Compare by the scores of another program."""
+    from manycaps.foreign_scores.run import OUTPUT_NAMES, save_comparison
+
+    if arguments.figures is not None:
+        raise InputError("--figures", "none beside --scores", str(arguments.figures), "It belongs to captions.")
+    compared = save_comparison(options, arguments.output, overwrite=arguments.overwrite)
+    if arguments.format == "json":
+        print_json(compared.to_dict())
+    else:
+        print(compared.write(arguments.format, full=options.full))
+    print("wrote", " and ".join(str(arguments.output / name) for name in OUTPUT_NAMES), file=sys.stderr)
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.comparison import compare
@@ -85,6 +109,9 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.saved_files import check_can_be_written, sole_output
 
     options = options_of(arguments, CompareOptions)
+    if options.scores is not None:
+        run_scores(arguments, options)
+        return
     outputs = [arguments.output / name for name in OUTPUT_NAMES]
     with sole_output(arguments.output):
         for path in outputs:

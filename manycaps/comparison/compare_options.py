@@ -6,6 +6,7 @@ from typing import Annotated
 
 from manycaps.catalog import PARITY_DISTANCES, modules_with
 from manycaps.command_options import Columns, EncoderOptions, Option, SplitName, comma_list
+from manycaps.kit.base import InputError
 
 # Orders in which systems are printed: by their faults, or by the rows after which they are distinguished from people.
 ORDERS = ("faults", "likeness")
@@ -48,19 +49,28 @@ class CompareOptions(ModuleOptions):
         TypeError, ValueError: an option cannot be used. Messages name it as the command line does: --n-resamples.
     """
 
-    systems: Annotated[Sequence[str], Option("captions of a system, or folder of its scores", "SYSTEM", "")]
+    systems: Annotated[Sequence[str], Option("captions of a system, or folder of its scores", "SYSTEM", "")] = ()
     references: Annotated[Sequence[str], Option("human captions", "FILE", "-r")] = ()
     # None: those for which the rows have references, images or videos.
     metrics: Annotated[
         Sequence[str] | None, Option("modules of the tables, separated by commas", "NAME,...", "-m", convert=comma_list)
     ] = None
+    scores: Annotated[
+        Sequence[str] | None,
+        Option("in place of captions: tables of scores of any other program, item by item", "FILE"),
+    ] = None
+    lower_is_better: Annotated[bool, Option("of --scores: small scores are good")] = False
     names: Annotated[Sequence[str] | None, Option("names of the systems; default: the files' names")] = None
     baseline: Annotated[
         str | None, Option("name of the system that the others are compared with; default: the first")
     ] = None
+    systems_by: Annotated[
+        str | None, Option("column that names the system of each row, where one table holds all of them", "COLUMN")
+    ] = None
     with_captions: Annotated[bool, Option("read the captions of folders of scores again")] = False
     columns: Columns = None
     split: SplitName = None
+    aligned: Annotated[bool, Option("match lines of plain text by their numbers, as those of E2E and WebNLG")] = False
     common_rows: Annotated[bool, Option("leave out rows that one of the files lacks")] = False
     images: Annotated[str | None, Option(f"images, for {modules_with('images')}", "FOLDER")] = None
     videos: Annotated[str | None, Option(f"videos, for {modules_with('videos')}", "FOLDER")] = None
@@ -81,3 +91,11 @@ class CompareOptions(ModuleOptions):
     sort: Annotated[str | None, Option("order of the systems (as they were given)", choices=ORDERS)] = None
     n_resamples: Annotated[int, Option("random splits and sign flips of the tests", least=1, most=10_000_000)] = 9_999
     seed: Annotated[int, Option("of tests and intervals", least=0)] = 0
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a file."""
+        super().__post_init__()
+        if not self.systems and self.scores is None:
+            raise InputError("systems", "captions of a system, or --scores", "none", "Name a file.")
+        if self.lower_is_better and self.scores is None:
+            raise InputError("--lower-is-better", "tables of scores (--scores)", "none", "Leave it out.")

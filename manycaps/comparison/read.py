@@ -18,6 +18,7 @@ from manycaps.caption_tables.files import source_name
 from manycaps.caption_tables.ids import check_ids_meet, difference_of_ids
 from manycaps.caption_tables.json_records import parse_once
 from manycaps.caption_tables.rows import random_key
+from manycaps.caption_tables.source import values_of_column
 from manycaps.catalog import MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.kit.base import InputError, quote_value
@@ -145,6 +146,25 @@ def name_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: 
     return {first: systems[first], **systems}
 
 
+def systems_of_table(
+    sources: Sequence[str], column: str, names: Sequence[str] | None, baseline: str | None
+) -> dict[str, str]:
+    """Return the systems of a table that has a row for each system and item: its path by name, the baseline first.
+
+    Raise a ValueError if a row names no system, or there is more than one table.
+    """
+    if len(sources) != 1 or (pathlib.Path(sources[0]) / "rows").is_dir():
+        got = f"{len(sources)} sources" if len(sources) != 1 else f"a folder of scores, {sources[0]}"
+        raise InputError("--systems-by", "one table of all systems", got, "Give one file, a folder or a pattern.")
+    if names is not None:
+        raise InputError("--names", "none beside --systems-by", ", ".join(names), "The column names the systems.")
+    known = values_of_column(sources[0], column, "--systems-by")
+    if baseline is not None and baseline not in known:
+        raise InputError("--baseline", f"one of {', '.join(known)}", f"{baseline!r}", "Check the spelling.")
+    # All of them are checked as names that were given.
+    return dict.fromkeys(name_systems(known, known, baseline), sources[0])
+
+
 def are_score_folders(sources: Mapping[str, str]) -> bool:
     """Return whether the sources are folders of scores, or files of captions; raise a ValueError if they are both."""
     # Finished or not.
@@ -174,6 +194,8 @@ def read_captions(files: Mapping[str, str], options: CompareOptions) -> ReadCapt
         split=options.split,
         seed=options.seed,
         tokenizer=options.tokenizer or "ptb",
+        systems_by=options.systems_by,
+        aligned=options.aligned,
     )
     if options.people is not None:
         rows = with_drawn_people(rows, options.people, options.seed)
@@ -203,6 +225,8 @@ def read_systems(
     split: str | None = None,
     seed: int = 0,
     tokenizer: str = "ptb",
+    systems_by: str | None = None,
+    aligned: bool = False,
 ) -> tuple[list[SystemRow], list[str]]:
     """Read the captions of several systems, and join them by the ids of their rows.
 
@@ -210,8 +234,9 @@ def read_systems(
     of "images" and "videos", and what a folder is given for. Rows that some file lacks are left out with `common_rows`,
     and are an error without it; so are rows with a single reference where others have more. With a `limit`, as many
     rows are drawn at random, by their ids and the `seed`: files are often sorted. `split` and `tokenizer` are as for
-    `open_source`. The rows are in the order of the baseline's. A ValueError names a file that cannot be read, an id
-    that comes twice, or systems with different rows or references.
+    `open_source`. With `systems_by`, all systems are in one file, and this column names them; with `aligned`, lines
+    of plain text are matched by their numbers. The rows are in the order of the baseline's. A ValueError names a file
+    that cannot be read, an id that comes twice, or systems with different rows or references.
 
     Returns the rows, and what a reader should know of the files.
     """
@@ -220,14 +245,14 @@ def read_systems(
     folders = {"image": images, "video": videos}
     optional = [role for role, folder in folders.items() if folder is None and f"{role}s" not in needed]
     sources = {}
-    with parse_once(references):
+    with parse_once([*references, *(set(files.values()) if systems_by else ())]):
         for name, file in files.items():
             chosen = {path: columns_of(columns, [path]) for path in (file, *references)}
             try:
                 with _warnings_as(notes):
-                    sources[name] = open_source(
-                        [file], references, chosen, images, videos, optional=optional, split=split, tokenizer=tokenizer
-                    )
+                    how: dict[str, Any] = {"optional": optional, "split": split, "tokenizer": tokenizer}
+                    how |= {"by_line": aligned, "only": None if systems_by is None else (systems_by, name)}
+                    sources[name] = open_source([file], references, chosen, images, videos, **how)
                     # Where images lie is looked up of the rows that are compared.
                     read = sources[name]._replace(media={}).rows()
                     rows = list(tqdm.tqdm(read, desc=f"rows of {name}", unit="row", leave=False))
@@ -238,6 +263,8 @@ def read_systems(
                 # A wrong reference may concern one of the systems only.
                 raise error if error.where.startswith(file) else error.within(file) from None
     baseline, *others = systems
+    if systems_by is not None:
+        files = {name: f"{file}, {systems_by} {name!r}" for name, file in files.items()}
     shown = {name: f"{file}{NO_IDS if sources[name].main.layout.id is None else ''}" for name, file in files.items()}
     if common_rows:
         notes += _keep_common_rows(shown, systems, len(ids))

@@ -42,7 +42,7 @@ class SystemComparison:
     def write(self, form: str = "text", *, full: bool = False) -> str:
         """Return what `manycaps compare` prints: "text", "md", "latex" or "json"; `full` adds all pairs and tables."""
         if form == "json":
-            return json.dumps(self.to_dict(), indent=1)
+            return json.dumps(self.to_dict(), indent=1, allow_nan=False)
         words, parity = self.words, self.result.human_parity
         if form == "text":
             has_tables = full or parity is None or not has_meaning(parity)

@@ -1,7 +1,7 @@
 """From the options of a comparison to the comparison: five rooms, each entered once, from the first to the last."""
 
 from manycaps.comparison.compare_options import CompareOptions
-from manycaps.comparison.read import are_score_folders, name_systems, read_captions
+from manycaps.comparison.read import are_score_folders, name_systems, read_captions, systems_of_table
 from manycaps.comparison.render import SystemComparison
 from manycaps.comparison.score import check_module_names, score_captions, score_further
 from manycaps.comparison.test import compare_scores
@@ -42,7 +42,10 @@ def compare(options: CompareOptions) -> SystemComparison:
     ['comparison.json', 'index.html']
     """
     check_module_names(options.metrics or ())
-    sources = name_systems(options.systems, options.names, options.baseline)
+    if options.systems_by is None:
+        sources = name_systems(options.systems, options.names, options.baseline)
+    else:
+        sources = systems_of_table(options.systems, options.systems_by, options.names, options.baseline)
     with progress_bars(shown=False):  # of modules, beside the comparison's
         if are_score_folders(sources):
             # Captions need neither pyarrow's tables nor the folders of runs.

@@ -34,6 +34,7 @@ from manycaps.kit.parity_tests import OF_PAIRS
 from manycaps.scoring.corpus_values import read_blocks
 from manycaps.scoring.reductions import DISTANCE_COLUMN
 from manycaps.scoring.run_folder import RunFolder, read_saved
+from manycaps.tables import without_null
 
 # What to do where the captions of scored rows are unavailable.
 REMEDY = "Compare the files of captions in place of the folders, or leave --with-captions out."
@@ -54,7 +55,8 @@ class ScoreFolder(NamedTuple):
 
 # Options that say how captions are read and scored.
 OF_CAPTIONS = (
-    *("references", "columns", "split", "common_rows", "images", "videos", "limit", "people", "distance"),
+    *("references", "columns", "split", "aligned", "systems_by", "common_rows"),
+    *("images", "videos", "limit", "people", "distance"),
     *MODULE_OPTIONS,
 )
 
@@ -148,7 +150,7 @@ def _read_folder(path: str) -> ScoreFolder:
             "it twice",
             "Give the rows ids of their own, and score them again.",
         )
-    return ScoreFolder(path, ids, rows, results)
+    return ScoreFolder(path, ids, rows, {module: without_null(result) for module, result in results.items()})
 
 
 def _check_same_scoring(folder: ScoreFolder, baseline: ScoreFolder, modules: Sequence[str]) -> None:
@@ -248,7 +250,13 @@ def _open_source(folder: str) -> CaptionSource:
         file_columns = [sides["predictions" if i < n_main else "references"]["columns"] for i in range(len(files))]
         columns = dict(zip(files, file_columns, strict=True))
         sources = list(files)[:n_main], list(files)[n_main:]
-        source = open_source(*sources, columns, limit=inputs.get("limit"), split=inputs.get("split"))
+        source = open_source(
+            *sources,
+            columns,
+            limit=inputs.get("limit"),
+            split=inputs.get("split"),
+            by_line=inputs.get("aligned", False),
+        )
         if source.description() == sides:
             return source
     raise InputError(folder, "a record of how its files were read", "none that fits them", REMEDY)

@@ -17,6 +17,7 @@ from manycaps.kit.base import InputError, is_regular_file, quote_path
 from manycaps.kit.ngram_scores import CrossBleu, CrossCider
 from manycaps.kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows, tokenizer_name
 from manycaps.saved_files import check_can_be_written, write_text_atomically
+from manycaps.tables import finite
 
 # Most thresholds: their numbers are kept in a byte.
 MOST_THRESHOLDS = 200
@@ -66,7 +67,9 @@ def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
         "best_mean": float(reached.best.mean()),
         "curve": curve,
     }
-    write_text_atomically(options.output, json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+    write_text_atomically(
+        options.output, json.dumps(finite(result), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    )
     return result
 
 

@@ -34,7 +34,7 @@ from manycaps.kit.base import (
     quote_value,
     read_json,
 )
-from manycaps.tables import Cell, Table, finite, write_table
+from manycaps.tables import UNBOUNDED, Cell, Table, finite, write_table
 
 # Names of the columns that say what was rated; all others are scales.
 SYSTEM_COLUMNS, ROW_COLUMNS = ("system", "model"), (*ID_COLUMNS, "row")
@@ -53,9 +53,6 @@ OF_COMPARE = ("references", "metrics", "names", "columns", "split", "common_rows
 
 # Parts of keys whose numbers say how sure another number is, and not how a system writes.
 OF_CERTAINTY = ("_ci_low", "_ci_high", "p_value", "smallest_p", "statistic", "n_rows", "_expected", "_of_people")
-
-# Number that is infinite, and missing in JSON, where no difference from people is found.
-UNBOUNDED = "rows_needed"
 
 # Columns of a terminal.
 WIDTH = 100
@@ -193,7 +190,7 @@ def _rating(value: Any, scale: str, i: int) -> float:
     if abs(number) > LARGEST_SIZE:
         raise InputError(
             f"{scale}[{i}]",
-            "a number",
+            "a number" if math.isinf(number) else f"a number of size at most {LARGEST_SIZE:g}",
             quote_value(value),
             "Correct it, leave the cell empty, or name the columns of ratings with --scales.",
         )

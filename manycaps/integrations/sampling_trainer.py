@@ -28,7 +28,7 @@ class SamplingTrainer(transformers.Seq2SeqTrainer):
     """
 
     def prediction_step(
-        self, model: torch.nn.Module, inputs: Mapping[str, Any], *arguments: Any, **keywords: Any
+        self, model: torch.nn.Module, inputs: Any, *arguments: Any, **keywords: Any
     ) -> tuple[Any, Any, Any]:
         """Fold the (n_images * n_candidates, n_tokens) of `generate`: tokens second, the axis that is padded."""
         loss, samples, labels = super().prediction_step(model, inputs, *arguments, **keywords)
@@ -40,7 +40,7 @@ class SamplingTrainer(transformers.Seq2SeqTrainer):
             got = f"{len(samples)} of {n_images} images"
             raise InputError("samples", "the same number for every image", got, "Set num_return_sequences.")
         if n_candidates > 1:
-            samples = samples.unflatten(0, (n_images, n_candidates)).transpose(1, 2)
+            samples = samples.reshape(n_images, n_candidates, -1).transpose(1, 2)
         return loss, samples, labels
 
 

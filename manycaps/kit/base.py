@@ -27,7 +27,7 @@ import unicodedata
 import uuid
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
@@ -1993,7 +1993,7 @@ def is_empty_column(column: object) -> bool:
     if getattr(column, "column_names", getattr(column, "columns", None)) is not None:  # a table is no column
         return False
     shape = getattr(column, "shape", None)
-    return shape[0] == 0 if shape else hasattr(column, "__len__") and len(column) == 0
+    return bool(shape[0] == 0) if shape else isinstance(column, Sized) and len(column) == 0
 
 
 def is_default(value: object, default: object) -> bool:

@@ -774,9 +774,9 @@ def human_wording(
         TypeError, ValueError: a text is not a list of tokens, the columns differ in length, a row has no text on one
             side, or labels are missing.
 
-    >>> animals = ["dog", "cat", "cow"] * 8
-    >>> people = [[["a", animal, "runs"], ["the", animal, "runs"]] for animal in animals]
-    >>> wording = human_wording([[["runs", "a", animal]] for animal in animals], people)
+    >>> places = [f"street{number}" for number in range(24)]
+    >>> people = [[["a", "dog", "in", place], ["the", "dog", "in", place]] for place in places]
+    >>> wording = human_wording([[["in", "a", "dog", place]] for place in places], people)
     >>> wording.gap < 0, wording.p_value < 0.01, wording.odd_wording_share
     (True, True, 1.0)
     """

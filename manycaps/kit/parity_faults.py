@@ -154,12 +154,11 @@ def _n_texts(side: SideValues) -> int:
 def widened(share: TailShare, factor: float) -> TailShare:
     """Return a share whose errors are larger by a factor, at least 1."""
     factor = max(1.0, factor)
-    return share._replace(
-        **{
-            name: of._replace(standard_error=factor * of.standard_error)
-            for name, of in zip(share._fields[2:5], share[2:5], strict=True)
-        }
+    candidates, people, differences = (
+        of._replace(standard_error=factor * of.standard_error)
+        for of in (share.candidates, share.people, share.differences)
     )
+    return share._replace(candidates=candidates, people=people, differences=differences)
 
 
 def counted_fault(

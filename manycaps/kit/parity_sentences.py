@@ -66,7 +66,8 @@ class RowSpans(NamedTuple):
     @property
     def sentences(self) -> list[int]:
         """Places of the sentences among the spans, text by text."""
-        places, first = [], 0
+        places: list[int] = []
+        first = 0
         for n_sentences, n_spans in zip(self.n_sentences, self.n_spans, strict=True):
             places += range(first, first + n_sentences)
             first += n_spans
@@ -242,14 +243,20 @@ class DistanceSupport:
 SpanDistances = Callable[[RowSpans], np.ndarray]
 
 
+def support_of_row(row: RowSpans, distances: SpanDistances) -> Floats:
+    """Return the support of the sentences of a row in its texts: float64, shape (n_sentences, n_texts)."""
+    firsts = np.cumsum([0, *row.n_spans[:-1]])
+    support: Floats = np.minimum.reduceat(distances(row), firsts, axis=1)
+    return support
+
+
 def sentence_support(
     rows: Sequence[RowSpans], distances: SpanDistances, progress: Callable[..., Iterable[Any]]
 ) -> SentenceSupport:
     """Compare the sentences of all rows with the spans of each row's texts; `progress` wraps rows, as `tqdm` does."""
     found = SentenceSupport([(row.n_candidates, len(row.n_sentences) - row.n_candidates) for row in rows])
     for number, row in enumerate(progress(rows, desc="sentences", unit="row", delay=1)):
-        firsts = np.cumsum([0, *row.n_spans[:-1]])
-        found.add(number, row.n_sentences, np.minimum.reduceat(distances(row), firsts, axis=1))
+        found.add(number, row.n_sentences, support_of_row(row, distances))
     return found
 
 

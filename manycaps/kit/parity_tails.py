@@ -1032,8 +1032,8 @@ SHARE_NOUNS = {
 class ParityWord(NamedTuple):
     """One thing that is said."""
 
-    # "untested", "alike", "different", "unlike", "odd-wording", "copies", "ordinary", "formulaic", "near-duplicates" or
-    # "spread".
+    # "untested", "alike", "different", "unlike", "unsupported", "omitted", "odd-wording", "repeated", "longer",
+    # "shorter", "copies", "ordinary", "formulaic", "near-duplicates" or "spread".
     name: str
     # A sentence of plain English.
     sentence: str
@@ -1076,7 +1076,9 @@ def words_of(result: Mapping[str, Any], p_value: float | None = None) -> list[Pa
     words = _share_words(result)
     names = {word.name for word in words}
     is_nearer_or_farther = result.get("fidelity_gap_p_value", math.nan) <= LEVEL and _has_sign(result, "fidelity_gap")
-    if names <= {"copies"} or (is_nearer_or_farther and names.isdisjoint({"unlike", "copies", "ordinary"})):
+    if names <= {"copies"} or (
+        is_nearer_or_farther and names.isdisjoint({"unlike", "unsupported", "copies", "ordinary"})
+    ):
         p_text = format_p_value(p_value, int(result["n_rows"]))
         chosen = DIRECTIONS if names <= {"copies"} else ("fidelity_gap",)
         sentence = f"Distinguished from human captions ({p_text}): {_gaps_text(result, chosen)}."
@@ -1157,16 +1159,18 @@ def _bound(result: Mapping[str, float]) -> str:
 def _share_words(result: Mapping[str, float]) -> list[ParityWord]:
     """The words whose intervals lie above what people give."""
     people, copied = f"(people {TAIL:.0%})", 0.0
-    words = []
-    if is_unlike := is_above_people(result, "unlike_people_share"):
+    words = _fault_words(result)
+    is_unlike = is_above_people(result, "unlike_people_share") and "unsupported_share" not in result
+    if is_unlike:
         # How many are wrong, and how many only seldom said, no distance knows.
         share = share_text(result, "unlike_people_share")
         sentence = f"{share} of its captions are farther from the references than 19 of 20 human ones {people}."
         words.append(ParityWord("unlike", sentence))
-    for name, share, place in (
-        ("odd-wording", "odd_wording_share", "less predictable in their wording"),
-        ("formulaic", "formulaic_share", "more predictable in their wording"),
-    ):
+    is_unlike |= is_above_people(result, "unsupported_share")
+    places = [("formulaic", "formulaic_share", "more predictable in their wording")]
+    if "faults" not in result:
+        places.insert(0, ("odd-wording", "odd_wording_share", "less predictable in their wording"))
+    for name, share, place in places:
         if is_above_people(result, share):
             sentence = f"{share_text(result, share)} of its captions are {place} than 19 of 20 human ones {people}."
             words.append(ParityWord(name, sentence))
@@ -1199,6 +1203,45 @@ def _share_words(result: Mapping[str, float]) -> list[ParityWord]:
                 "spread", f"Its captions vary more than human ones: {share} of the pairs are far apart {people}."
             )
         )
+    return words
+
+
+# What is said of each fault: its word, its share, and what the share is of.
+FAULT_WORDS = (
+    ("unsupported", "unsupported_share", "of its sentences say what no reference says"),
+    ("omitted", "omitted_share", "of its texts leave out what the references say"),
+    ("odd-wording", "odd_wording_share", "of its sentences are oddly worded"),
+    ("repeated", "repeated_share", "of its texts repeat themselves"),
+)
+
+# Lengths that differ by less are not worth a sentence.
+LEAST_LENGTH_RATIO = 1.1
+
+
+def _fault_words(result: Mapping[str, float]) -> list[ParityWord]:
+    """The faults by sentence that lie above people's rate, and a length that differs from people's.
+
+    A fault needs its own p-value, times the number of faults, and its interval.
+    """
+    if "faults" not in result:
+        return []
+    words = []
+    known = [name for _, name, _ in FAULT_WORDS if not math.isnan(result.get(name, math.nan))]
+    for word, name, what in FAULT_WORDS:
+        people = result.get(f"{name}_of_people", math.nan)
+        p_value = result.get(name.replace("_share", "_p_value"), math.nan) * len(known)
+        if p_value <= LEVEL and result.get(f"{name}_ci_low", math.nan) > people:
+            sentence = f"{share_text(result, name)} {what} (people {100 * people:.0f}%)."
+            words.append(ParityWord(word, sentence))
+    mine, people = (result.get(key, math.nan) for key in ("words_per_text", "words_per_text_of_people"))
+    low, high = (result.get(f"length_gap_ci_{end}", math.nan) for end in ("low", "high"))
+    if result.get("length_p_value", math.nan) <= LEVEL and not low <= 0 <= high:
+        longer, shorter = max(mine, people), min(mine, people)
+        if shorter > 0 and longer >= LEAST_LENGTH_RATIO * shorter:
+            times = "twice" if 1.95 <= longer / shorter < 2.05 else f"{longer / shorter:.1f} times"
+            kind = "longer" if mine > people else "shorter"
+            sentence = f"Its texts are {times} as {'long' if mine > people else 'short'} as people's"
+            words.append(ParityWord(kind, f"{sentence} ({mine:.0f} words, people {people:.0f})."))
     return words
 
 

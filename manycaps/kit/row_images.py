@@ -26,8 +26,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
-import scipy.sparse.csgraph
 
 # References that so many different sets have are frequent sentences, and link none of them.
 MOST_SETS_OF_A_TEXT = 100
@@ -39,8 +37,8 @@ LEAST_REPEATED = 0.01
 # Marks at the end of a text that are no part of it.
 END_MARKS = " .!?,;:\u3002"
 
-# What is told apart by being equal: a text, its tokens, or the bytes of a vector.
-Text = str | bytes | Sequence[str]
+# What is told apart by being equal: a text, its tokens, the bytes of a vector, or a number.
+Text = str | bytes | int | Sequence[str]
 
 
 def text_key(text: Text) -> Hashable:
@@ -49,11 +47,37 @@ def text_key(text: Text) -> Hashable:
     >>> text_key("A dog  runs."), text_key(["a", "dog", "runs"]), text_key("...")
     ('a dog runs', 'a dog runs', '...')
     """
-    if isinstance(text, bytes):
+    if isinstance(text, bytes | int):
         return text
     words = " ".join((text if isinstance(text, str) else " ".join(text)).casefold().split())
     words = words if words.isascii() else unicodedata.normalize("NFC", words)
     return words.rstrip(END_MARKS) or words
+
+
+class _JoinedRows:
+    """Rows that are joined to one another, in sets."""
+
+    def __init__(self, n_rows: int) -> None:
+        # Of every row an earlier one of its set, or itself.
+        self._earlier = list(range(n_rows))
+
+    def _first(self, row: int) -> int:
+        earlier = self._earlier
+        while earlier[row] != row:
+            earlier[row] = earlier[earlier[row]]
+            row = earlier[row]
+        return row
+
+    def join(self, row: int, other: int) -> None:
+        """Put two rows, and all that are joined to them, into one set."""
+        low, high = sorted((self._first(row), self._first(other)))
+        self._earlier[high] = low
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Number the sets in the order of their first rows, and return every row's."""
+        numbers: dict[int, int] = {}
+        firsts = map(self._first, range(len(self._earlier)))
+        return np.array([numbers.setdefault(first, len(numbers)) for first in firsts], dtype=np.int64)
 
 
 def image_numbers(
@@ -79,37 +103,24 @@ def image_numbers(
     single = [rows for texts, rows in sets.items() if len(texts) == 1]
     n_shared = sum(len(rows) for rows in single if len(rows) > 1)
     single_are_images = 2 * n_shared >= sum(map(len, single))
-    first = list(range(n_rows))  # of every row an earlier one of its image, or itself
-
-    def root(row: int) -> int:
-        while first[row] != row:
-            first[row] = first[first[row]]
-            row = first[row]
-        return row
-
-    def join(row: int, other: int) -> None:
-        low, high = sorted((root(row), root(other)))
-        first[high] = low
-
-    for texts, rows in sets.items():
-        if len(texts) > 1 or single_are_images:
+    joined = _JoinedRows(n_rows)
+    for key, rows in sets.items():
+        if len(key) > 1 or single_are_images:
             for row in rows[1:]:
-                join(rows[0], row)
-    for texts, others in _overlapping(list(sets)):
-        n_common = len(texts & others)
-        if 2 <= n_common >= math.ceil(min(len(texts), len(others)) / 2):
-            join(sets[texts][0], sets[others][0])
-        elif candidates is not None and len(texts) > 1 < len(others):
+                joined.join(rows[0], row)
+    for one, other in _overlapping(list(sets)):
+        n_common = len(one & other)
+        if 2 <= n_common >= math.ceil(min(len(one), len(other)) / 2):
+            joined.join(sets[one][0], sets[other][0])
+        elif candidates is not None and len(one) > 1 < len(other):
             captions = [
                 each.union(map(text_key, itertools.chain.from_iterable(candidates[row] for row in sets[each])))
-                for each in (texts, others)
+                for each in (one, other)
             ]
-            if texts <= captions[1] and others <= captions[0]:
-                join(sets[texts][0], sets[others][0])
-    roots = [root(row) for row in range(n_rows)]
-    numbers: dict[int, int] = {}
-    images = np.array([numbers.setdefault(row, len(numbers)) for row in roots], dtype=np.int64)
-    return None if len(numbers) == n_rows else images
+            if one <= captions[1] and other <= captions[0]:
+                joined.join(sets[one][0], sets[other][0])
+    images = joined.numbers()
+    return None if images.max(initial=-1) + 1 == n_rows else images
 
 
 def _overlapping(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[frozenset[Hashable], frozenset[Hashable]]]:
@@ -127,31 +138,15 @@ def _overlapping(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[frozense
                     yield sets[pair[0]], sets[pair[1]]
 
 
-def reference_hash(texts: Sequence[str]) -> int:
-    """Return 64 bits that rows with the same references share, the last one set where a row has a single one.
+def text_hashes(rows: Iterable[Sequence[str]]) -> npt.NDArray[np.uint64]:
+    """Return 64 bits of every text, row after row, which stand for it in `image_numbers`.
 
-    >>> reference_hash(["A dog.", "dogs"]) == reference_hash(["Dogs", "a dog", "dogs"]), reference_hash(["a dog"]) % 2
-    (True, 1)
+    >>> text_hashes([["A dog.", "dogs"], ["a dog"]]).tolist()[::2] == text_hashes([["a dog"]]).tolist() * 2
+    True
     """
-    keys = sorted({str(text_key(text)) for text in texts})
-    digest = hashlib.blake2b("\n".join(keys).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little") & ~1 | (len(keys) == 1)
-
-
-def images_of_hashes(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64] | None:
-    """Number images by `reference_hash` alone, as `image_numbers` does: rows with the same references share one.
-
-    >>> images_of_hashes(np.array([8, 6, 8], dtype=np.uint64)).tolist()
-    [0, 1, 0]
-    """
-    _, first, inverse, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
-    is_single = hashes[first] % 2 == 1
-    single_are_images = 2 * counts[is_single & (counts > 1)].sum() >= counts[is_single].sum()
-    rows = np.arange(len(hashes))
-    is_own = (hashes % 2 == 1) & (not single_are_images)
-    roots = np.where(is_own, rows, first[inverse])
-    distinct, numbers = np.unique(roots, return_inverse=True)
-    return None if len(distinct) == len(hashes) else numbers.astype(np.int64)
+    keys = (str(text_key(text)).encode("utf-8", "surrogatepass") for row in rows for text in row)
+    hashes = (int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") for key in keys)
+    return np.fromiter(hashes, dtype=np.uint64)
 
 
 # An id of several rows of one image, and the most rows of an image on average: a caption each.
@@ -178,15 +173,12 @@ def join_labels(*columns: Sequence[Hashable] | npt.NDArray[np.int64]) -> npt.NDA
     >>> join_labels(["a", "a", "b", "c"], [1, 2, 2, 3]).tolist()
     [0, 0, 0, 1]
     """
-    n_rows, edges = len(columns[0]), [(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))]
+    joined = _JoinedRows(len(columns[0]))
     for column in columns:
         first: dict[Hashable, int] = {}
-        earlier = np.array([first.setdefault(label, row) for row, label in enumerate(column)], dtype=np.intp)
-        edges.append((np.arange(n_rows), earlier))
-    rows, others = (np.concatenate(side) for side in zip(*edges, strict=True))
-    graph = scipy.sparse.coo_matrix((np.ones(len(rows)), (rows, others)), shape=(n_rows, n_rows))
-    numbers = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
-    return np.asarray(numbers, dtype=np.int64)
+        for row, label in enumerate(column):
+            joined.join(first.setdefault(label, row), row)
+    return joined.numbers()
 
 
 # What to do about rows of one image, by who asks.

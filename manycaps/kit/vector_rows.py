@@ -1,6 +1,7 @@
 """Rows of vectors or of ready distances, as modules compare them, and distances of vectors and of texts."""
 
 import functools
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ from .embeddings import (
     check_no_captions,
     refuse_zeros,
 )
+from .row_images import clusters_of_images, repeated_texts
 
 # --------------------------------------------------------------------------------------------------------------------
 # Rows of embedded texts, and the contract of modules that compare them: captions, or ready arrays in their place.
@@ -120,11 +122,22 @@ def vectors_result(module: Any, arrays: dict[str, Any], given: dict[str, Any]) -
     options = module.call_options(given)
     embedded = as_embedding_rows(*arrays.values())
     module.check_sizes(embedded.sizes(), ARRAY_COLUMNS, options)
+    options = with_images(module, embedded, options)
     settings = {"encoder": "ready arrays"}
     result: dict[str, Any] = module.summary(
         rows_of_vectors(module, embedded, ARRAY_COLUMNS, options, settings), options
     )
     return result
+
+
+def with_images(module: Any, rows: EmbeddingRows, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return options in which rows with the same vectors of references are a cluster; warn of what repeats."""
+    vectors = [rows.vectors[row] for row in rows.references]
+    digests = [[hashlib.blake2b(vector.tobytes(), digest_size=16).digest() for vector in row] for row in vectors]
+    repeated_texts(digests).warn("reference_embeddings")
+    if not module.has_effect("clusters", options):
+        return options
+    return {**options, "clusters": clusters_of_images(options["clusters"], digests)}
 
 
 # Ready columns for compute only: vectors.

@@ -18,8 +18,8 @@ from .base import InputError, InputTypeError, Option, plain_arguments, quote_val
 # A letter of any script.
 LETTER = re.compile(r"[^\W\d_]")
 
-# A text that is one quotation as a whole: the quotes belong to its first and last sentence, and do not hold it together.
-QUOTATION = re.compile(r"(\s*[\"'“‘«「]+)(.+?)([\"'”’»」]+\s*)", re.DOTALL)
+# A text that is one quotation: the quotes belong to its first and last sentence, and do not hold it together.
+QUOTATION = re.compile(r"(\s*[\"'“‘«「]+)((?:[^\"“”«»「」'’]|(?<=\w)['’](?=\w))+)([\"'”’»」]+\s*)")
 
 # Code of a language, with or without a region: "en", "pt-BR", "zh_Hant".
 LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")

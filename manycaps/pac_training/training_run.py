@@ -28,7 +28,7 @@ from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from manycaps.pac_training.recipe import Recipe, TrainOptions
 from manycaps.pac_training.training_loop import Training, TrainingRows
 from manycaps.saved_files import make_folder, name_changes, write_atomically, write_text_atomically
-from manycaps.tables import markdown_table
+from manycaps.tables import finite, markdown_table
 
 STATE_NAME = "training_state.pt"
 
@@ -261,7 +261,7 @@ def finish(options: TrainOptions, training: Training, start: Start, facts: dict[
         "result": {"iteration": iteration, "validation_loss": best["validation_loss"]},
     }
     path = export_checkpoint(output, start, training.best_weights, recorded, keeps_factors=options.save_lora)
-    write_text_atomically(output / "history.json", json.dumps(training.history, indent=1))
+    write_text_atomically(output / "history.json", json.dumps(finite(training.history), indent=1, allow_nan=False))
     draw_history(output / "losses.png", training.history, iteration)
     sha256, first = file_sha256(path), training.history[0]
     return TrainedCheckpoint(output, path, sha256, training.stop_reason, iteration, before=first, now=best)

@@ -5,6 +5,7 @@ import functools
 import importlib.util
 import io
 import json
+import math
 import pathlib
 import shlex
 import tempfile
@@ -18,7 +19,6 @@ from manycaps.catalog import MODULES
 from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.render import SystemComparison
 from manycaps.comparison.test import AgainstPeople, Comparison
-from manycaps.comparison.words import is_best
 from manycaps.installed_modules import load
 from manycaps.kit.base import InputOSError, quote_path
 from manycaps.kit.parity_tails import rounded_p_value
@@ -153,8 +153,8 @@ def explain(result: Comparison) -> str:
         }
         by_key = {f"{beside.module}_{key}": number for key, number in numbers.items()}
         lines.append(verdict(by_key, beside.module, beside.title, f"the captions of '{beside.system}'"))
-    highest = [system for system in result.systems if is_best("meteor", result.metrics["meteor"], system)]
-    names = "' and '".join(highest or result.systems)
+    means = {system: result.metrics["meteor"].systems[system]["mean"] for system in result.systems}
+    names = "' and '".join(system for system, mean in means.items() if math.isclose(mean, max(means.values())))
     return "\n".join([*lines, f"Plain METEOR puts '{names}' first."])
 
 

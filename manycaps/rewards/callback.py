@@ -1,5 +1,6 @@
 """Human parity while a model is trained: a callback of transformers' Trainer and of TRL's trainers."""
 
+import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,16 +12,22 @@ from ..installed_modules import load
 from ..kit.base import InputTypeError, check_whole_number, quote_value
 from ..sampling.answers import without_thoughts
 from ..sampling.generation import decoded_texts, drop_own_settings, n_prompt_tokens
-from .caption_reward import as_references, drop_undefined, process_group
+from ..tables import finite_numbers
+from .caption_reward import as_references, process_group
 
 # Values of `human_parity` that are logged, where they are defined.
 LOGGED = (
     "human_parity_p_value",
     "human_parity_statistic",
     "rows_needed",
-    "faulty_share",
-    "unlike_people_share",
+    "faults",
+    "unsupported_share",
+    "omitted_share",
     "odd_wording_share",
+    "repeated_share",
+    "words_per_text",
+    "words_per_text_of_people",
+    "unlike_people_share",
     "ordinary_share",
     "near_duplicate_share",
     "fidelity_gap",
@@ -39,8 +46,10 @@ class HumanParityCallback(transformers.TrainerCallback):
     """Captions held-out rows every few steps with the model in training, and compares them with people's.
 
     The model samples by its own `generate`, at temperature 1 from all words; there is no second copy of it, and the
-    random numbers of the training stay as they are. Several processes share the rows. Values are in the trainer's
-    history under "human_parity/...", and in `last`.
+    random numbers of the training stay as they are. Several processes share the rows. Values are logged as the
+    trainer's own are, under "human_parity/...": in its history, and in TensorBoard, W&B and whatever else it reports
+    to. They are in `last`, too. What is undefined or infinite, such as the rows needed by a model that no number of
+    rows distinguishes, is left out.
 
     Args:
         dataset: rows with a prompt and human texts, a list in every row; ten rows at least, 50 to 200 are better.
@@ -54,7 +63,7 @@ class HumanParityCallback(transformers.TrainerCallback):
         references: name of the column of human texts.
         max_new_tokens: of a caption.
         seed: of the sampling, the same for every comparison.
-        log: the trainer's `log`, so that TensorBoard and the like have the values too; None: its history alone.
+        log: a function that gets the values in place of the trainer's log.
         options: of the module `human_parity`, such as distance.
 
     Raises:
@@ -89,25 +98,27 @@ class HumanParityCallback(transformers.TrainerCallback):
         self._best, self._n_worse = WORST, 0
         self.last: dict[str, float] = {}
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **trainer_parts: Any) -> Any:  # noqa: ARG002
+    def on_train_begin(self, args: Any, state: Any, control: Any, **trainer_parts: Any) -> Any:
         """Compare before the first step."""
         self._best, self._n_worse = WORST, 0
-        return self._compare(state, control, trainer_parts) if state.global_step == 0 else control
+        return self._compare(args, state, control, trainer_parts) if state.global_step == 0 else control
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **trainer_parts: Any) -> Any:  # noqa: ARG002
+    def on_step_end(self, args: Any, state: Any, control: Any, **trainer_parts: Any) -> Any:
         """Compare after every few steps."""
-        return control if state.global_step % self._every else self._compare(state, control, trainer_parts)
+        return control if state.global_step % self._every else self._compare(args, state, control, trainer_parts)
 
-    def _compare(self, state: Any, control: Any, trainer_parts: Mapping[str, Any]) -> Any:
+    def _compare(self, args: Any, state: Any, control: Any, trainer_parts: Mapping[str, Any]) -> Any:
         """Caption, compare, log, and stop if asked to."""
         captions = self._captions(trainer_parts["model"], trainer_parts.get("processing_class"))
         result = self._module.compute(predictions=captions, references=self._references)
-        values = drop_undefined({name: result[name] for name in LOGGED})
+        values = finite_numbers({name: result[name] for name in LOGGED})
         self.last = {f"human_parity/{name.removeprefix('human_parity_')}": value for name, value in values.items()}
+        should_log = control.should_log
         if self._log is not None:
             self._log(dict(self.last))
         else:
-            state.log_history.append({"step": state.global_step, **self.last})
+            log_as_trainer(args, state, control, self.last)
+        control.should_log = should_log  # a log of ours is not the loss's, which is due at the same step
         near = nearness(result)
         self._best, self._n_worse = max(self._best, near), 0 if near > self._best else self._n_worse + 1
         if self._patience is not None and self._n_worse >= self._patience:
@@ -167,6 +178,30 @@ class HumanParityCallback(transformers.TrainerCallback):
         texts = [without_thoughts(text)[0] or NOTHING for text in decoded_texts(tokenizer, tokens)]
         for start in range(0, len(texts), self._n):
             yield texts[start : start + self._n]
+
+
+def log_as_trainer(args: Any, state: Any, control: Any, values: Mapping[str, float]) -> None:
+    """Log values as `transformers.Trainer.log` does: into its history, and to all callbacks that report.
+
+    A callback is given neither the trainer nor its other callbacks, and returns no values: the object that calls it is
+    found among the frames of the call. Without one, as in a loop of one's own, the history alone has the values.
+    """
+    logs = dict(values) if state.epoch is None else {**values, "epoch": state.epoch}
+    state.log_history.append({**logs, "step": state.global_step})
+    handler = calling_handler()
+    if handler is not None:
+        handler.on_log(args, state, control, logs)
+
+
+def calling_handler() -> transformers.trainer_callback.CallbackHandler | None:
+    """Return what calls the callbacks of a trainer, if it has called the function that asks."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, transformers.trainer_callback.CallbackHandler):
+            return caller
+        frame = frame.f_back
+    return None
 
 
 def nearness(result: Mapping[str, float]) -> tuple[float, float]:

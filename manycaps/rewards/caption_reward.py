@@ -4,7 +4,6 @@ Completions of a trainer are texts or conversations; which of them belong to one
 """
 
 import itertools
-import math
 import os
 import sys
 import warnings
@@ -35,6 +34,7 @@ from ..kit.caption_wording import (
     wording_shares,
 )
 from ..kit.tokenization import Tokenizer, tokenize_rows
+from ..tables import finite_numbers
 
 Reward = TypeVar("Reward", bound="CaptionReward")
 
@@ -441,9 +441,4 @@ def watch_wording(rows: RewardedRows, tokenizer: Tokenizer, model: LanguageModel
         )
     wording = wording_of(coded, is_tested=False)
     odd = wording_shares(wording).shares["odd_wording_share"]
-    return drop_undefined({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})
-
-
-def drop_undefined(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the values that are defined, as floats."""
-    return {name: float(value) for name, value in values.items() if not math.isnan(value)}
+    return finite_numbers({"wording_gap": float(wording.gaps.mean()), "odd_wording_share": odd.value})

@@ -10,7 +10,8 @@ from ..kit.parity_tails import TESTED, KeptDistances, corpus_tails
 from ..kit.parity_tests import row_gaps
 from ..kit.tokenization import Tokenizer
 from ..kit.training_rewards import PROPER_QUALITY, energy_rewards, kernel_rewards
-from .caption_reward import CaptionReward, RewardedRows, drop_undefined
+from ..tables import finite_numbers
+from .caption_reward import CaptionReward, RewardedRows
 from .distances import Documents, EmbeddingDistances, kernel_of_distances, row_distances
 
 # Kernels by name, and their bandwidth unless it is given.
@@ -139,4 +140,4 @@ def monitor(distances: Mapping[tuple[int, int], Floats]) -> dict[str, float]:
     shares = corpus_tails(kept, None, None).shares
     means = {"fidelity_gap": float(np.mean(fidelity)), "diversity_gap": float(np.mean(diversity))}
     means["energy_distance"] = 2 * means["fidelity_gap"] - means["diversity_gap"]
-    return drop_undefined(means | {name: shares[name].value for name in TESTED})
+    return finite_numbers(means | {name: shares[name].value for name in TESTED})

@@ -60,7 +60,7 @@ class CaptionsFile:
             elif self.path.exists() or rows.tell():
                 self._check_settings()
             finished = self._read_finished(rows)
-            self.counts.update({} if restart else _counts_beside(self._beside))
+            self.counts = collections.Counter({} if restart else _counts_beside(self._beside))
             self._write_settings()
             # Rows that failed before are tried again.
             self.errors.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ import collections
 import dataclasses
 import math
 import pathlib
+import re
 import warnings
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.kit.base import InputError, mean_of_defined
-from manycaps.kit.caption_sets import distribution_result
-from manycaps.kit.row_images import images_of_hashes, labels_of_images
+from manycaps.kit.base import InputError, cut_runs, mean_of_defined
+from manycaps.kit.caption_sets import CAPTION_COLUMNS, distribution_result
+from manycaps.kit.row_images import clusters_of_images
 from manycaps.scoring.reductions import DISTANCE_COLUMN, as_bytes, columns_of_tests
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.scorer import Scorer
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from manycaps.kit.caption_sets import CorpusTest
     from manycaps.kit.caption_wording import WordingRows
     from manycaps.kit.parity_tails import DistanceBlock
+    from manycaps.scoring.reductions import GatheredWording
 
 # Rows whose distances are read at once.
 BATCH_ROWS = 1 << 14
@@ -122,21 +124,25 @@ def metric_corpus_result(folder: RunFolder, scorer: Scorer, n_parts: int) -> dic
     # Values of the corpus that are not means over rows; human parity has put all rows together.
     reduction = None if scorer.is_parity else _merge_parts(folder, scorer, reports, clusters)
     reduced = {} if reduction is None else reduction.values()
-    made = first["signature"] + ("" if clusters is None else f"|clusters:{len(set(clusters))}")
+    made = first["signature"]
+    if clusters is not None:  # where the module has them
+        made = re.sub(r"(\|seed:\d+)?$", rf"|clusters:{len(set(clusters))}\1", made, count=1)
     return result | reduced | counts | {"signature": made}
 
 
 def _clusters(folder: RunFolder, scorer: Scorer, parts: Sequence[int], n_rows: int) -> Sequence[Hashable] | None:
     """Labels of the images that rows are of, by their references; None where each has its own, or none count."""
-    hashes = []
+    sides: dict[str, list[list[int]]] = {side: [] for side in CAPTION_COLUMNS}
     for part in parts:
         with np.load(folder.part_file("score", part, "npz")) as arrays:
-            if (name := f"references:{scorer.name}") in arrays.files:
-                hashes.append(arrays[name])
-    if sum(map(len, hashes)) != n_rows:
+            for side, rows in sides.items():
+                if (name := f"images:{scorer.name}:{side}") in arrays.files:
+                    sizes = arrays[f"images:{scorer.name}:n_{side}"].tolist()
+                    rows += map(list, cut_runs(arrays[name].tolist(), sizes))
+    if not n_rows == len(sides["references"]) == len(sides["predictions"]):
         return None
     remedy = "Put the captions of an image into one row, or compare files: `manycaps compare --clusters PATTERN`."
-    return labels_of_images(images_of_hashes(np.concatenate(hashes)), None, remedy)
+    return clusters_of_images(None, sides["references"], sides["predictions"], remedy)
 
 
 def _merge_parts(
@@ -187,19 +193,28 @@ def _parity_result(
     clusters: Sequence[Hashable] | None,
 ) -> dict[str, Any]:
     """Result of human parity: its tests are made of sums over rows, and of the distances of all rows."""
+    from manycaps.kit.caption_wording import corpus_wording
     from manycaps.kit.parity_tails import corpus_tails
-    from manycaps.kit.parity_tests import parity_result, parity_wording, trim_result
+    from manycaps.kit.parity_tests import TextValues, parity_result, trim_result
+    from manycaps.kit.parity_texts import corpus_faults
 
-    n_rows, level = len(columns["fidelity_gap"]), scorer.options["confidence_level"]
-    check_interval_rows(scorer.options, n_rows)
+    options = scorer.options
+    n_rows, level = len(columns["fidelity_gap"]), options["confidence_level"]
+    check_interval_rows(options, n_rows)
     distances = StoredDistances(folder, parts, n_rows)
-    options = {**scorer.options, "clusters": clusters}
+    options = {**options, "clusters": clusters}
     tails = corpus_tails(distances, level, clusters, seed=options["seed"])
-    wording = None
-    if (rows := _gather_wording(folder, scorer, parts, n_rows, clusters)) is not None:
-        wording = parity_wording(rows, distances, tails, options)
-        wording.warn_of_few_rows()
-    return trim_result(parity_result(columns, tails, options, wording=wording), options)
+    gathered = _gather_wording(folder, scorer, parts, n_rows, clusters)
+    if gathered is None:
+        return trim_result(parity_result(columns, tails, options), options)
+    rows, kept = gathered
+    wording = corpus_wording(rows, clusters, level)
+    wording.warn_of_few_rows()
+    words, sizes = kept.sentences(clusters), [tuple(row) for row in rows.sizes.tolist()]
+    is_tested = options["p_value"] != "none"
+    faults = corpus_faults(tails, kept.support(distances), words, sizes, options, is_tested=is_tested)
+    texts = TextValues(faults, words.length(clusters, level, rows.sizes))
+    return trim_result(parity_result(columns, tails, options, wording=wording, texts=texts), options)
 
 
 def _wording_result(
@@ -209,18 +224,21 @@ def _wording_result(
     from manycaps.kit.caption_wording import corpus_wording
 
     check_interval_rows(scorer.options, n_rows)
-    rows = _gather_wording(folder, scorer, parts, n_rows, clusters)
-    if rows is None:
+    gathered = _gather_wording(folder, scorer, parts, n_rows, clusters)
+    if gathered is None:
         return {"n_rows": n_rows}
-    measured = corpus_wording(rows, clusters, scorer.options["confidence_level"])
-    result: dict[str, Any] = scorer.module.without_meaning(measured, scorer.options)
+    rows, kept = gathered
+    options = {**scorer.options, "clusters": clusters}
+    measured = corpus_wording(rows, clusters, options["confidence_level"])
+    words, sizes = kept.sentences(clusters), [tuple(row) for row in rows.sizes.tolist()]
+    result: dict[str, Any] = scorer.module.single_references_result(measured, words, sizes, options)
     return result
 
 
 def _gather_wording(
     folder: RunFolder, scorer: Scorer, parts: Sequence[int], n_rows: int, clusters: Sequence[Hashable] | None
-) -> "WordingRows | None":
-    """Wording of all rows, which is also written for `manycaps compare`; None where there are too many."""
+) -> "tuple[WordingRows, GatheredWording] | None":
+    """Wording of all rows, which is also written for `manycaps compare`, and their words; None for too many rows."""
     if n_rows > MOST_ROWS_OF_WORDING and scorer.options["language_model"] is None:
         warnings.warn(
             f"wording: expected at most {MOST_ROWS_OF_WORDING:,} rows for a model of their own references, got "
@@ -238,7 +256,7 @@ def _gather_wording(
             np.savez(file, **dataclasses.asdict(rows), phrases=phrases)
 
     folder.write(folder.wording, save)
-    return rows
+    return rows, gathered
 
 
 def _corpus_test(

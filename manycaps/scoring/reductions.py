@@ -10,6 +10,9 @@ from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, COCO_SUMS, METEOR_SUMS, MOME
 
 if TYPE_CHECKING:
     from manycaps.kit.caption_wording import Phrase, Texts, WordingRows
+    from manycaps.kit.parity_sentences import SentenceSupport
+    from manycaps.kit.parity_tails import Distances
+    from manycaps.kit.parity_texts import TextWords
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -288,20 +291,21 @@ class CodedData:
 class GatheredWording:
     """Words of all captions as numbers, for human_parity, whose n-gram model needs the references of all rows.
 
-    With a language model of another corpus the wording of every caption is known at once, and kept in their place.
+    With a language model of another corpus the wording of every caption is known at once, and kept in their place. The
+    words of sentences, and their support in other texts, are kept beside those of captions.
     """
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         from manycaps.kit import caption_wording
         from manycaps.kit.tokenization import WordNumbers
 
-        self._wording, self._tokenizer = caption_wording, options["tokenizer"]
+        self._wording, self._tokenizer, self._language = caption_wording, options["tokenizer"], options["language"]
         self._model = caption_wording.load_language_model(options["language_model"], self._tokenizer)
         self._vocabulary = WordNumbers()
         self._kept: dict[str, list[np.ndarray]] = {}
 
-    def add(self, part: Mapping[str, Sequence[Sequence[str]]]) -> None:
-        """Take in the captions of some rows."""
+    def add(self, part: Mapping[str, Sequence[Any]]) -> None:
+        """Take in the captions of some rows, and the support of their sentences where it is known."""
         from manycaps.kit.tokenization import tokenize_rows, word_ids
 
         candidates, references = (tokenize_rows(part[name], self._tokenizer) for name in ("predictions", "references"))
@@ -314,13 +318,34 @@ class GatheredWording:
             coded = self._wording.number_texts(candidates, references, model=self._model)
             kept["slor"] = self._wording.wording_of(coded, is_tested=False).slor
             kept["seen"] = np.array([self._wording.seen_references(coded)])
+        kept |= self._sentences(part)
         for name, array in kept.items():
             self._kept.setdefault(name, []).append(array)
+
+    def _sentences(self, part: Mapping[str, Sequence[Any]]) -> dict[str, np.ndarray]:
+        """Words of the sentences of all texts, and how many sentences each text has."""
+        from manycaps.kit.tokenization import tokenize_rows, word_ids
+        from manycaps.kit.words_sentences import split_sentences
+
+        sides = zip(part["predictions"], part["references"], strict=True)
+        texts = [text for row in sides for side in row for text in side]
+        divided = split_sentences(texts, self._language)
+        words, lengths = word_ids(
+            (tokens for row in tokenize_rows(divided, self._tokenizer) for tokens in row), self._vocabulary
+        )
+        support = part.get("support", [])
+        return {
+            "sentence_words": words,
+            "sentence_lengths": lengths,
+            "n_sentences": np.array([len(sentences) for sentences in divided]),
+            "support": np.concatenate([np.empty(0), *support]),
+            "support_sizes": np.array([len(row) for row in support], dtype=np.int64),
+        }
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the words, and the rows as their numbers; or the wording."""
         joined = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
-        return joined | ({"names": as_bytes(list(self._vocabulary))} if "words" in joined else {})
+        return joined | ({"names": as_bytes(list(self._vocabulary))} if joined else {})
 
     def merge(self, arrays: Arrays) -> None:
         """Take in the rows of another part."""
@@ -328,7 +353,8 @@ class GatheredWording:
         if "names" in kept:
             from manycaps.kit.tokenization import number_words
 
-            kept["words"] = number_words(json.loads(kept.pop("names").tobytes()), self._vocabulary)[kept["words"]]
+            numbers = number_words(json.loads(kept.pop("names").tobytes()), self._vocabulary)
+            kept |= {name: numbers[kept[name]] for name in ("words", "sentence_words") if name in kept}
         for name, array in kept.items():
             self._kept.setdefault(name, []).append(array)
 
@@ -348,6 +374,35 @@ class GatheredWording:
         """Return the phrases that give the candidates away; none where a model of another corpus kept no words."""
         kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
         return [] if "slor" in kept else self._wording.telling_phrases(self._texts(kept, clusters), clusters)
+
+    def sentences(self, clusters: Sequence[Hashable] | None = None) -> "TextWords":
+        """Return the words of the sentences of all rows."""
+        from manycaps.kit.parity_texts import sentences_of_counts, text_words
+
+        kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
+        coded = kept["sentence_words"], kept["sentence_lengths"], self._vocabulary
+        sentences = sentences_of_counts(kept["sizes"], kept["n_sentences"], *coded, self._model, clusters)
+        return text_words(sentences, is_tested=self._model is None)
+
+    def support(self, distances: "Distances") -> "SentenceSupport | None":
+        """Return the support of the sentences of all rows; None where every text is one sentence.
+
+        Of rows of such texts it is their distances.
+        """
+        from manycaps.kit.parity_sentences import SentenceSupport
+
+        kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
+        sizes = kept["support_sizes"]
+        if not sizes.any():
+            return None
+        found = SentenceSupport([tuple(row) for row in kept["sizes"].tolist()])
+        rows = np.split(kept["support"], np.cumsum(sizes)[:-1])
+        counts = np.split(kept["n_sentences"], np.cumsum(kept["sizes"].sum(axis=1))[:-1])
+        for block in distances.blocks():
+            for row, matrix in zip(block.rows.tolist(), block.distances, strict=True):
+                support = rows[row].reshape(-1, len(counts[row])) if sizes[row] else matrix
+                found.add(row, counts[row].tolist(), support)
+        return found
 
     def _texts(self, kept: Mapping[str, np.ndarray], clusters: Sequence[Hashable] | None) -> "Texts":
         return self._wording.texts_of(kept["sizes"], kept["words"], kept["lengths"], self._vocabulary, clusters)

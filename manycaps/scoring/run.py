@@ -43,6 +43,7 @@ from manycaps.scoring.survey import (
     survey_part,
     write_earlier,
 )
+from manycaps.tables import finite
 
 # Parts that an input makes where their size is not given, and the sizes that they may have: enough for processes to end
 # together, and files that are not too many.
@@ -260,7 +261,7 @@ class _Run:
                 f"{n_rejected} of an earlier run with --on-error reject",
                 "Give that option again, or --restart.",
             )
-        folder.write_json(folder.summary, summary)
+        folder.write_json(folder.summary, finite(summary))
         _warn_of_texts(reports)
         sum((RepeatedTexts(*report.get("repeated", ())) for report in reports), RepeatedTexts()).warn()
         _warn_of_unread(self.scorers, summary["metrics"])

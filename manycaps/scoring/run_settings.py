@@ -131,6 +131,7 @@ def run_settings_of(options: ScoreOptions) -> RunSettings:
         options.limit,
         either=either,
         split=options.split,
+        by_line=options.aligned,
     )
     return RunSettings(os.path.abspath(options.output), source, metrics, options.on_error)
 
@@ -211,6 +212,7 @@ def inputs(settings: RunSettings) -> dict[str, Any]:
         "media": dict(source.media),
         "limit": source.limit,
         **({} if split is None else {"split": split}),
+        **({} if files[0].aligned is None else {"aligned": True}),
     }
 
 

@@ -40,6 +40,7 @@ class ScoreOptions:
     images: Annotated[str | None, Option("where the images of column or id lie", "FOLDER")] = None
     videos: Annotated[str | None, Option("where the videos of column or id lie", "FOLDER")] = None
     split: SplitName = None
+    aligned: Annotated[bool, Option("match lines of plain text by their numbers")] = False
     limit: Annotated[int | None, Option("score only the first N rows", least=1)] = None
     on_error: Annotated[
         Literal["raise", "reject"], Option("stop at a bad row, or leave it out", choices=("raise", "reject"))

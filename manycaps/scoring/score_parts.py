@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from manycaps.caption_tables import BadRow, CaptionRow
 from manycaps.kit.base import DecoderSigns, EmptyCaptions
-from manycaps.kit.row_images import RepeatedTexts, reference_hash, repeated_texts
+from manycaps.kit.caption_sets import CAPTION_COLUMNS
+from manycaps.kit.row_images import RepeatedTexts, repeated_texts, text_hashes
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.run_settings import RunPart, RunSettings
 from manycaps.scoring.scorer import DocumentTable, Scorer, Scores
@@ -106,7 +107,7 @@ class _PartScores:
             if good:
                 scores = scorer.scores(values, self.n_earlier[scorer.name], self.documents)
                 self.metrics[scorer.name].add(scores, len(good))
-                self.metrics[scorer.name].add_references(values.get("references"))
+                self.metrics[scorer.name].add_captions(values)
                 columns |= {name: _spread(column, good, len(rows)) for name, column in scores.columns.items()}
         self.n_rejected += len(refused)
         kept = [number for number in range(len(rows)) if number in scored]
@@ -124,15 +125,14 @@ class _PartScores:
         """Return the report of the part."""
         metrics = {name: sums.report() for name, sums in self.metrics.items()}
         counts = {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "n_read": self.n_read}
-        counts |= {"empty": self.empty.counts(), "repeated": list(self.repeated), "signs": self.signs.counts()}
-        return {**counts, "metrics": metrics}
+        warned = {"empty": self.empty.counts(), "repeated": list(self.repeated), "signs": self.signs.counts()}
+        return {**counts, **warned, "metrics": metrics}
 
     def save_sums(self, path: pathlib.Path) -> None:
         """Write the sums of the corpus tests, and what other values of the corpus need."""
         arrays = {f"drawn:{name}": metric.drawn for name, metric in self.metrics.items() if metric.drawn is not None}
         for name, metric in self.metrics.items():
-            if metric.references:
-                arrays[f"references:{name}"] = np.concatenate(metric.references)
+            arrays |= {f"images:{name}:{key}": np.concatenate(parts) for key, parts in metric.captions.items()}
             if metric.reduction is not None:
                 arrays |= {f"reduced:{name}:{key}": array for key, array in metric.reduction.arrays().items()}
         with path.open("wb") as file:
@@ -155,14 +155,17 @@ class _MetricSums:
         self.counts: collections.Counter[str] = collections.Counter()
         self.smallest: collections.Counter[float] = collections.Counter()
         self.signature: str | None = None
-        # Hashes of the references of rows, where rows of one image count: metrics with intervals or tests.
+        # Hashes of the captions of rows, and their numbers, where rows of one image count: with intervals or tests.
         self.has_clusters = "clusters" in scorer.options and scorer.module.has_effect("clusters", scorer.options)
-        self.references: list[np.ndarray] = []
+        self.captions: dict[str, list[np.ndarray]] = {}
 
-    def add_references(self, rows: Sequence[Sequence[str]] | None) -> None:
-        """Take in the references of a chunk."""
-        if self.has_clusters and rows is not None:
-            self.references.append(np.array([reference_hash(row) for row in rows], dtype=np.uint64))
+    def add_captions(self, columns: Mapping[str, Any]) -> None:
+        """Take in the captions of a chunk."""
+        if not self.has_clusters or not any(columns.get("references", ())):
+            return
+        for side in CAPTION_COLUMNS:
+            self.captions.setdefault(side, []).append(text_hashes(columns[side]))
+            self.captions.setdefault(f"n_{side}", []).append(np.array([len(row) for row in columns[side]]))
 
     def add(self, scores: Scores, n_rows: int) -> None:
         """Take in a chunk."""

@@ -6,6 +6,8 @@ import json
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from manycaps.caption_tables import CaptionRow
 from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
 from manycaps.installed_modules import load
@@ -270,7 +272,8 @@ class Scorer:
 
             values = values_of_rows(rows, options, lambda steps, **_: steps)
             columns_of_rows: dict[str, Collection[Any]] = {**values.columns, DISTANCE_COLUMN: values.distances.pack()}
-            return Scores(columns_of_rows, counts, signature, reduced=columns)
+            support = self._support(columns, options)
+            return Scores(columns_of_rows, counts, signature, reduced={**columns, "support": support})
         has_excess = self.module.SETS.has_excess(rows.sizes, options)
         compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier, has_excess)
         row_columns: dict[str, Collection[Any]] = {self.name: compared.statistic}
@@ -283,6 +286,14 @@ class Scorer:
         tests = compared.splits.row_tests(compared.statistic)
         row_columns |= dict(zip(columns_of_tests(self.name), tests, strict=True))
         return Scores(row_columns, counts, signature, compared.splits.drawn_sums, compared.splits.smallest, reduced)
+
+    def _support(self, columns: Mapping[str, list[Any]], options: Mapping[str, Any]) -> "list[np.ndarray]":
+        """Support of the sentences of every row, for human parity; an empty array where each text is one sentence."""
+        from manycaps.kit.parity_sentences import support_of_row
+
+        spans, distances = self.module.sentence_distances(**columns, options=options)
+        nothing = np.empty(0)
+        return [nothing if max(row.n_sentences) == 1 else support_of_row(row, distances).ravel() for row in spans]
 
 
 class DocumentTable(NamedTuple):

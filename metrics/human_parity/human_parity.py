@@ -93,10 +93,10 @@ from .parity_faults import PeopleValues as PeopleValues
 from .row_images import text_key as text_key
 
 _DESCRIPTION = """
-Human Parity says in one p-value whether candidate captions of each image or video can be distinguished from human ones,
-how many rows that takes, and how they differ: which share of them is unlike what people write, which share is ordinary,
-and how many of their pairs are near-duplicates, beside the 5% that people give of each. The test costs
-little beside the distances of captions, and finds a few wrong captions in a hundred.
+Human Parity counts the faults of candidate texts of any length, sentence by sentence, each beside people's own rate:
+what nobody said, what is left out, odd wording, repetition. It says in one p-value whether the candidates can be
+distinguished from human ones, how many rows that takes, and which share of them is ordinary or near-duplicate. The test
+costs little beside the distances of texts, and finds a few wrong captions in a hundred.
 """
 
 _CITATION = """
@@ -380,17 +380,20 @@ class HumanParity(SetMetric, evaluate.Metric):
 
     def divide(self, predictions, references, texts, options):
         """Return the sentences of all texts: their words, and their spans and distances, None where each is one."""
-        spans, distances = row_spans(predictions, references, options["language"]), None
-        is_tested = options["language_model"] is None
-        if all(max(row.n_sentences) == 1 for row in spans):
+        spans, distances = self.sentence_distances(predictions, references, options)
+        if distances is None:
+            is_tested = options["language_model"] is None
             return text_words(captions_as_sentences(texts), is_tested=is_tested), None, None
-        if options["distance"] == "bert":
-            distances = distances_of_vectors(
-                spans, lambda captions: self.encoder.embed(captions, options, self.progress)
-            )
-        else:
-            distances = distances_of_texts(self.text_distances(references, options)[0])
         return self.sentence_words(predictions, references, options), spans, distances
+
+    def sentence_distances(self, predictions, references, options):
+        """Return the spans of all rows, and how their sentences are compared; None where every text is one sentence."""
+        spans = row_spans(predictions, references, options["language"])
+        if all(max(row.n_sentences) == 1 for row in spans):
+            return spans, None
+        if options["distance"] != "bert":
+            return spans, distances_of_texts(self.text_distances(references, options)[0])
+        return spans, distances_of_vectors(spans, lambda captions: self.encoder.embed(captions, options, self.progress))
 
     @staticmethod
     def sentence_words(predictions, references, options):
@@ -399,7 +402,7 @@ class HumanParity(SetMetric, evaluate.Metric):
         flat = tokenize_rows([text for side in divided for row in side for text in row], options["tokenizer"])
         tokens = iter(flat)
         sides = [[[next(tokens) for _ in row] for row in side] for side in divided]
-        model = load_language_model(options["language_model"])
+        model = load_language_model(options["language_model"], options["tokenizer"])
         return text_words(sentences_of_rows(*sides, options["clusters"], model), is_tested=model is None)
 
     def wording_result(self, predictions, references, options):
@@ -411,18 +414,21 @@ class HumanParity(SetMetric, evaluate.Metric):
         texts = self.number_texts(predictions, references, options)
         measured = corpus_wording(wording_of(texts, is_tested=options["language_model"] is None), clusters, level)
         words = self.sentence_words(predictions, references, options)
-        is_tested = options["p_value"] != "none"
         sizes = text_counts(predictions, references)
-        faults = corpus_faults(None, None, words, sizes, options, is_tested=is_tested)
-        found = TextValues(faults, words.length(clusters, level, texts.sizes))
-        values = self.without_meaning(measured, options) | found.result(level, is_tested=is_tested)
-        result = trim_result(values, options)
+        result = self.single_references_result(measured, words, sizes, options)
         if not options["details"]:
             return result
         phrases = telling_phrases(texts, clusters) if measured.is_measured else []
-        lists = measured.lists() | {"phrases": [phrase._asdict() for phrase in phrases]} | faults.lists()
+        lists = measured.lists() | {"phrases": [phrase._asdict() for phrase in phrases]}
         lists |= {"repeated_phrases": repeated_phrases(words.sentences)}
         return result | lists | {"signature": self._signature(options, self.wording_settings(options))}
+
+    def single_references_result(self, wording, words, sizes, options):
+        """Return the values of rows with one reference each, without lists: of wording, odd sentences and length."""
+        level, clusters, is_tested = options["confidence_level"], options["clusters"], options["p_value"] != "none"
+        faults = corpus_faults(None, None, words, sizes, options, is_tested=is_tested)
+        found = TextValues(faults, words.length(clusters, level, np.array(sizes)))
+        return trim_result(self.without_meaning(wording, options) | found.result(level, is_tested=is_tested), options)
 
     @staticmethod
     def without_meaning(wording, options):

@@ -29,6 +29,7 @@ import evaluate
 import numpy as np
 
 import manycaps
+from manycaps.integrations import as_json
 
 
 def bag_of_words(captions: list[str]) -> np.ndarray:
@@ -57,8 +58,9 @@ def main(captions: pathlib.Path, system: str, output: pathlib.Path) -> dict:
         metrics.add_batch(predictions=[scene["systems"][system]], references=[scene["references"]])
     result = metrics.compute()
     # Keys that several modules have get the module's name in front: trm_meteor_n_rows, trm_cider_n_rows.
-    path = evaluate.save(output, system=system, captions=captions.name, **result)
-    print(json.dumps(result, indent=2))
+    # As JSON has it: what is undefined is null, where `evaluate.save` would write NaN.
+    path = evaluate.save(output, system=system, captions=captions.name, **as_json(result))
+    print(json.dumps(as_json(result), indent=2))
     print(f"saved with date and versions in {path}")
     return result
 

@@ -76,5 +76,6 @@ SENTENCES: Mapping[str, str] = {
     "compare_mauve": "what MAUVE sees beside the set metrics (docs/studies.md)",
     "leave_one_out": "how people score against each other on whole data sets (docs/studies.md)",
     "paired_test_study": "level and power of the test of two systems (docs/compare.md)",
+    "judge_metrics": "METEOR, CIDEr-D and BLEU-4 on trial: what of wording they reward (docs/judges.md)",
     "human_parity_level": "people against people: level of all tests of human parity (docs/human_parity.md)",
 }

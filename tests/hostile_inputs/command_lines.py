@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manycaps.command_options import path_of
 from tests.hostile_inputs.rule import BROKEN_JSON
 
 
@@ -78,6 +79,9 @@ FILES: dict[str, bytes] = {
     "scenes.json": json.dumps(GOOD_SCENES).encode(),
     "judged.jsonl": lines_of([{**JUDGED, "human_score": i} for i in range(3)]),
     "ratings.jsonl": lines_of([{"id": str(i), "system": name, "quality": i} for name in "ab" for i in range(4)]),
+    "judged_texts.jsonl": lines_of(
+        [{"id": str(i), "system": name, "text": f"a {name} {i}", "score": i} for name in "ab" for i in range(4)]
+    ),
     "binary.txt": bytes(range(256)),
 }
 
@@ -122,6 +126,14 @@ TOOLS: dict[str, Tool] = {
         "compare {folder}/{input} {folder}/rows.jsonl -m bleu_rouge -o {folder}/report --overwrite",
         ".parquet .jsonl.gz",
     ),
+    "compare-scores": Tool(
+        "compare --scores {folder}/{input} -o {folder}/report --overwrite", ".csv .jsonl .parquet", good="ratings.jsonl"
+    ),
+    "judge": Tool(
+        "judge {folder}/{input} -r {folder}/rows.jsonl -o {folder}/out.html",
+        ".csv .jsonl .parquet .json", "out.html", "judged_texts.jsonl",
+    ),
+    "judge-references": Tool("judge {folder}/judged_texts.jsonl -r {folder}/{input}", ".jsonl .csv"),
     "plan": Tool("plan {folder}/{input} --distance meteor", ".jsonl"),
     "splits": Tool("splits {folder}/{input} --by length -o {folder}/out.json", ".jsonl .csv .parquet", "out.json"),
     "core-set": Tool(
@@ -186,6 +198,12 @@ MISTAKES: dict[str, dict[str, str]] = {
         "metric_is_a_file": "--metric {folder}/rows.jsonl",
         "references_no_number": "--references many",
     },
+    "compare-scores": {
+        "metrics_empty": "-m ''",
+        "clusters_open": "--clusters '('",
+        "references": "-r {folder}/rows.jsonl",
+    },
+    "judge": {"people": "--people nobody", "judges_empty": "-j ''", "clusters_open": "--clusters '('"},
     "human-correlation-ratings": {"scales_empty": "--scales ''", "clusters_open": "--clusters '('"},
     "core-set": {
         "thresholds_too_many": "--thresholds " + " ".join(str(0.05 + i / 1000) for i in range(300)),
@@ -298,7 +316,7 @@ def number_options(command: str) -> list[str]:
     """Return the options of a command that take a number."""
     parser = argparse.ArgumentParser()
     importlib.import_module(f"manycaps.commands.{command.replace('-', '_')}").add_arguments(parser)
-    return [action.option_strings[-1] for action in parser._actions if action.type not in (None, pathlib.Path)]
+    return [action.option_strings[-1] for action in parser._actions if action.type not in (None, path_of)]
 
 
 def bad_outputs() -> Iterator[tuple[str, Command]]:

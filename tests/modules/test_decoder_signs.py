@@ -45,7 +45,7 @@ def signs_in(warned):
 @pytest.mark.parametrize("name", SIGNS)
 def test_signs_that_are_named(name):
     layout, sign, remedy = SIGNS[name]
-    with pytest.warns(UserWarning) as warned:
+    with pytest.warns(UserWarning, match="signs of a decoder") as warned:
         warn_of_decoder_signs([[layout.format(caption) for caption in row] for row in CAPTIONS], CAPTIONS)
     (message,) = signs_in(warned)
     start = (
@@ -177,7 +177,8 @@ def test_scorers_of_coco_warn():
 @pytest.mark.parametrize("command", ["compare", "score", "rows", "plan", "diversity", "decoding"])
 @pytest.mark.parametrize("is_joined", [False, True], ids=["one file", "references apart"])
 def test_commands_warn_once(command, is_joined, tmp_path, capsys):
-    rows = list(enumerate(zip(SIGNED * 4, CAPTIONS * 4, strict=True)))
+    numbered = [[[f"{i} {text}" for text in row] for i, row in enumerate(rows * 8)] for rows in (SIGNED, CAPTIONS)]
+    rows = list(enumerate(zip(*numbered, strict=True)))  # no two rows are of one image
     lines = [
         {"id": str(i), "predictions": mine} | ({} if is_joined else {"references": people})
         for i, (mine, people) in rows
@@ -206,4 +207,4 @@ def test_commands_warn_once(command, is_joined, tmp_path, capsys):
     captured = capsys.readouterr()
     said = " ".join((captured.out + captured.err).split())
     assert said.count("signs of a decoder") == (2 if command == "decoding" else 1)
-    assert "24 of 24 captions hold signs of a decoder, such as '</s>', and no reference does" in said
+    assert "48 of 48 captions hold signs of a decoder, such as '</s>', and no reference does" in said

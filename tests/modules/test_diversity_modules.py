@@ -77,6 +77,7 @@ def test_semantic_uses_the_encoder_of_the_paper(module, monkeypatch):
 
     monkeypatch.setattr(module.encoder, "embed", embed)
     monkeypatch.setattr(module.encoder, "count_unread", lambda texts, options: {})
+    monkeypatch.setattr(module.encoder, "check_known", lambda columns, options: None)
     assert "caption_distance_minimum" in module.compute(data=DATA, semantic=True)
     assert "caption_distance_minimum" not in module.compute(data=DATA)
     module.compute(data=DATA, semantic=True, encoder="someone/model")

@@ -61,7 +61,9 @@ def test_large_packages_are_not_imported_before_they_are_needed(names, packages)
     assert done.stdout == "set()\n"
 
 
-@pytest.mark.parametrize("entry", ["functional", "comparison", "decoding", "diversity", "rows", "scoring"])
+@pytest.mark.parametrize(
+    "entry", ["functional", "comparison", "decoding", "diversity", "foreign_scores", "judges", "rows", "scoring"]
+)
 def test_what_a_public_function_returns_is_public_as_well(entry):
     module = importlib.import_module(f"manycaps.{entry}")
     functions = [function for name in module.__all__ if inspect.isfunction(function := getattr(module, name))]

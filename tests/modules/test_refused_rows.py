@@ -100,7 +100,7 @@ OF_TRM = {
         (distances([SQUARE, SQUARE[:2]], 1), "distances[1]: expected shape (n_texts, n_texts), got (2, 3)."),
         (
             distances([[[0.0, math.inf, 1.0], *SQUARE[1:]]], 1),
-            "distances[0][0][1]: expected a finite number, got inf (1 such numbers in all).",
+            "distances[0][0][1]: expected a finite number of size at most 1e+100, got inf (1 such numbers in all).",
         ),
         (distances([1 - np.eye(2)], 1), "distances[0], n_candidates[0]: expected at least 3 captions in all,"),
         (distances([SQUARE], [3]), "n_candidates[0]: expected at most 2 of the 3 texts of distances[0], got 3."),

@@ -4,7 +4,7 @@ from tests.large_packages import OnFirstUse, sentence_transformers, torch, trans
 
 models = OnFirstUse("sentence_transformers.models")
 
-WORDS = "a and beach cat dog dogs long on run sofa the two very about caption".split()
+WORDS = "a and beach cat dog dogs long on run sofa the two very about caption cats".split()
 
 
 def save_tiny_model(folder, seed=0, most_pieces=None):

@@ -36,6 +36,7 @@ REQUIRED = {
     "count-token-frequency": ["captions.jsonl"],
     "decoding": ["a.jsonl", "b.jsonl", "-r", "references.jsonl"],
     "diversity": ["captions.jsonl"],
+    "judge": ["scores.jsonl", "-r", "references.jsonl"],
     "plan": ["pilot.jsonl"],
     "rows": ["captions.jsonl"],
     "human-correlation": ["--benchmark", "composite", "--metric", "pac_score"],
@@ -159,7 +160,7 @@ def test_the_list_for_people_names_everything(capsys):
     for name in module_folders():
         assert f"{name}  (" in printed
     assert "config_name: default, references" in printed
-    assert printed.count("variant: pac-vit-b-32, ") == 5
+    assert printed.count("variant: pac-vit-b-32, ") == 6
 
 
 NO_DATA = InputImportError("METEOR 1.5", "its data", "none", "Run `pip install pycocoevalcap`, which has them.")

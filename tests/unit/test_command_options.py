@@ -15,12 +15,13 @@ from tests.refusals import assert_refused
 
 # Classes of options, with what they cannot do without.
 NEEDED = {
-    "comparison.compare_options.CompareOptions": ["a.jsonl"],
+    "comparison.compare_options.CompareOptions": [],
     "core_set.core_set_options.CoreSetOptions": ["a.jsonl", "--test", "b.jsonl"],
     "decoding.decoding_options.DecodingOptions": ["-r", "b.jsonl"],
     "decoding.decoding_options.SettingGrid": [],
     "diversity.diversity_options.DiversityOptions": ["a.jsonl"],
     "human_correlation.correlation_options.CorrelationOptions": [],
+    "judges.judge_options.JudgeOptions": ["scores.jsonl", "-r", "references.jsonl"],
     "pac_training.recipe.PositivesOptions": ["data", "output"],
     "pac_training.recipe.TrainOptions": ["data", "output"],
     "plan_options.PlanOptions": ["a.jsonl"],
@@ -33,6 +34,7 @@ NEEDED = {
 
 # What the command line does not say in such a class.
 GIVEN = {
+    "CompareOptions": {"systems": ["a.jsonl"]},
     "DecodingOptions": {"files": ["a.jsonl", "b.jsonl"]},
     "CorrelationOptions": {"benchmark": "foil", "metric": "rouge", "references": None},
     "SampleOptions": {"sources": ["photos"]},

@@ -302,3 +302,42 @@ MESSAGES = [
 ]
 
 test_messages_of_rewards = refusals({ValueError: MESSAGES})
+
+
+def finite_ones(n_rows, n, d, scale):
+    values = np.random.default_rng(0).uniform(-1, 1, (n_rows, n, d))
+    return values / np.abs(values).max() * scale
+
+
+def symmetric_ones(scale):
+    values = np.abs(finite_ones(2, 5, 5, 1.0))
+    values = (values + values.swapaxes(1, 2)) * (1 - np.eye(5))
+    return values / values.max() * scale
+
+
+# Functions of vectors, of distances of all pairs, and of values of rows, by the scale of their numbers.
+OF_NUMBERS = {
+    "gaussian_kernel": lambda s: functional.gaussian_kernel(finite_ones(2, 5, 3, s)),
+    "laplace_kernel": lambda s: functional.laplace_kernel(finite_ones(2, 5, 3, s)),
+    "cosine_distances": lambda s: functional.cosine_distances(finite_ones(2, 5, 3, s)),
+    "frechet_squared": lambda s: functional.frechet_squared(finite_ones(2, 3, 3, s), finite_ones(2, 4, 3, s)),
+    "frechet_p_values": lambda s: functional.frechet_p_values(finite_ones(2, 3, 3, s), finite_ones(2, 2, 3, s)),
+    "mmd_squared": lambda s: functional.mmd_squared(finite_ones(2, 3, 3, s), finite_ones(2, 4, 3, s)),
+    "mmd_p_values": lambda s: functional.mmd_p_values(finite_ones(2, 3, 3, s), finite_ones(2, 2, 3, s)),
+    "cmmd": lambda s: functional.cmmd(finite_ones(1, 6, 3, s)[0], finite_ones(1, 5, 3, s)[0]),
+    "kernel_mmd_squared": lambda s: functional.kernel_mmd_squared(symmetric_ones(s), 2),
+    "kernel_mmd_p_values": lambda s: functional.kernel_mmd_p_values(symmetric_ones(s), 2),
+    "triangle_rank_statistic": lambda s: functional.triangle_rank_statistic(symmetric_ones(s), 2),
+    "energy_rewards": lambda s: functional.energy_rewards(symmetric_ones(s), 2),
+    "paired_test": lambda s: functional.paired_test([s, -s, s, s], [-s, s, -s, s / 2])[:1],
+    "self_critical": lambda s: functional.self_critical([[s, -s]], [-s]),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_large_numbers_have_a_finite_result_or_are_refused(name):
+    assert np.isfinite(OF_NUMBERS[name](1e99)).all()
+    for scale in (1e101, 1e160, 1e308):
+        with pytest.raises(ValueError, match=r"expected a number of size at most 1e\+100, got -?\d"):
+            OF_NUMBERS[name](scale)

@@ -25,7 +25,8 @@ def test_a_module_that_is_not_there_is_refused_with_the_names_of_all():
 def test_a_module_of_one_process_needs_no_folder_that_can_be_written(tmp_path):
     file = tmp_path / "file"
     file.touch()
-    assert load("novelty", cache_dir=f"{file}/cache").compute(predictions=["a"], references=["b"])["n_rows"] == 1
+    novelty = load("novelty", cache_dir=f"{file}/cache", training=["a dog"])
+    assert novelty.compute(predictions=["a"], references=["b"])["n_rows"] == 1
     with pytest.raises(NotADirectoryError):
         load("novelty", cache_dir=f"{file}/cache", num_process=2)
 

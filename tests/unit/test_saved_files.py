@@ -1,6 +1,7 @@
 """Output files are whole or as they were, and what must not be replaced is refused before the work."""
 
 import os
+import pathlib
 import stat
 
 import pytest
@@ -87,6 +88,37 @@ def test_no_command_writes_over_what_it_reads(tmp_path, capsys, line):
     assert main(line.replace("ROWS", str(rows)).split()) != 0
     assert "got one that is read" in capsys.readouterr().err
     assert rows.read_text() == text
+
+
+@pytest.mark.parametrize("name", ["a\ud800b", "a\0b"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "compare ROWS -r ROWS -o OUT",
+        "splits ROWS --by length -o OUT",
+        "rows ROWS -o OUT",
+        "count-ngrams ROWS --output OUT",
+        "sample --url http://localhost:1 --model m ROWS -o OUT",
+        "decoding ROWS ROWS -r ROWS -o OUT",
+        "export bleu_rouge OUT",
+    ],
+)
+def test_a_name_that_no_file_can_have_is_refused_by_its_option(tmp_path, capsys, line, name):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id": "a", "references": ["a dog", "a cat"]}\n')
+    words = [word.replace("ROWS", str(rows)).replace("OUT", name) for word in line.split()]
+    assert main(words) == 2
+    assert "--" in (message := capsys.readouterr().err)
+    assert f": expected a name that files can have, got {name!a}. Give another name." in message
+    assert_refused(OSError, "path: expected a name that files can have", check_can_be_written, pathlib.Path(name))
+
+
+def test_a_name_that_is_no_text_is_one_of_a_file(tmp_path, capsys):
+    rows, name = tmp_path / "rows.jsonl", f"{tmp_path}/a\udcffb"
+    rows.write_text('{"id": "a", "references": ["a dog", "a cat"]}\n')
+    assert main(["count-ngrams", str(rows), "--output", name]) == 0
+    assert os.path.isfile(name)
+    assert capsys.readouterr().err
 
 
 def test_a_folder_is_whole_or_not_there(tmp_path):

@@ -117,7 +117,7 @@ def test_the_command(files, tmp_path, capsys):
         ({"annotations": [], "images": [{"no": 1}]}, RESULTS, "images[0]: expected an object with an id, got"),
         (ANNOTATIONS, {}, "results.json': expected a list of captions, got {}. Give [{"),
         (ANNOTATIONS, [{"image_id": [4], "caption": "a"}], "[0]: expected an object with image_id and caption, got"),
-        (ANNOTATIONS, [{"image_id": "4", "caption": "a"}], "got none of these in 1 rows, the first with the id '4'. Th"),
+        (ANNOTATIONS, [{"image_id": "4", "caption": "a"}], "got none of these in 1 row, the first with the id '4'."),
         ({**ANNOTATIONS, "annotations": []}, RESULTS, "res: expected one candidate for each of the 0 images of gts"),
     ],
 )  # fmt: skip

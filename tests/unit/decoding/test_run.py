@@ -11,6 +11,7 @@ from manycaps.command_options import add_options, options_of
 from manycaps.decoding import DecodingOptions
 from manycaps.decoding.decoding_options import SettingGrid
 from manycaps.decoding.run import plan_of
+from manycaps.sampling.answers import Sample
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import RowError
 from tests.refusals import assert_refused
@@ -151,7 +152,7 @@ class StandIn:
     def samples(self, items, setting, n, seed, finished=()):
         rng = np.random.default_rng([seed, round(100 * setting.temperature)])
         for item in items:
-            texts = ["\u2028".join(rng.choice(WORDS[6:], 3)) + "\x85b\u2029c\x1d" for _ in range(n)]
+            texts = [Sample("\u2028".join(rng.choice(WORDS[6:], 3)) + "\x85b\u2029c\x1d") for _ in range(n)]
             yield [
                 (item.id, RowError("row", "texts", "none") if (item.id, setting.name) == ("7.png", "t0.5") else texts)
             ]

@@ -204,6 +204,16 @@ OF_ROWS = "id,system,quality\n" + "".join(f"r{i},s0,{i}\n" for i in range(6))
         (OF_ROWS + "r99,s1,1\n", (), "id[6] of --ratings: expected one of the 12 rows of the systems, got 'r99' (1"),
         (OF_SYSTEMS.replace("4.5", "good"), (), "quality[2]: expected a number, got 'good'. Correct it, leave"),
         (OF_SYSTEMS.replace("4.5", "inf"), (), "quality[2]: expected a number, got 'inf'. Correct it, leave"),
+        (
+            OF_SYSTEMS.replace("4.5", "1e308"),
+            (),
+            "quality[2]: expected a number of size at most 1e+100, got '1e308'. Correct",
+        ),
+        (
+            OF_SYSTEMS.replace("4.5", "-1e160"),
+            (),
+            "quality[2]: expected a number of size at most 1e+100, got '-1e160'. Cor",
+        ),
         (OF_SYSTEMS.replace("s2", ""), (), "system[2]: expected a name, got "),
         ("\n".join(OF_SYSTEMS.splitlines()[:5]), (), "--ratings: expected ratings of 5 systems or more, got 4, whose"),
         ("\n".join(OF_ROWS.splitlines()[:5]), (), "--ratings: expected 5 rated captions or more, got 4. Give more."),
@@ -211,7 +221,7 @@ OF_ROWS = "id,system,quality\n" + "".join(f"r{i},s0,{i}\n" for i in range(6))
         (OF_SYSTEMS, ("--scales", "quality,skill"), "{ratings}: expected the columns system and skill, got 'system'"),
         (OF_SYSTEMS, ("--key", "a"), "--key: expected none with --ratings, got 'a'. It belongs to --benchmark."),
     ],
-    ids=range(10),
+    ids=range(12),
 )
 def test_ratings_that_cannot_be_used(rated_files, run, tmp_path, content, more, message):
     _, files, references = rated_files

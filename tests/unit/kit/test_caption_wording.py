@@ -106,7 +106,8 @@ def test_human_parity_of_single_references_is_that_of_wording():
     wording = manycaps.load("wording", details=True, confidence_level=0.95).compute(**columns)
     assert math.isnan(parity["unlike_people_share"])
     assert math.isnan(parity["human_parity_p_value"])
-    same = [key for key in wording if key != "signature"]
+    # The odd ones are counted by sentence.
+    same = [key for key in wording if key != "signature" and not key.startswith("odd_wording")]
     assert {key: parity[key] for key in same} == {key: wording[key] for key in same}
     assert parity["wording_gap"] < 0
     assert parity["wording_p_value"] < 0.01

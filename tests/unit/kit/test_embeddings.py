@@ -17,6 +17,7 @@ import pytest
 
 import manycaps
 import manycaps.kit.embeddings as encoders
+from manycaps.kit import base
 from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.embeddings import (
     BYTES_PER_ENTRY,
@@ -509,6 +510,14 @@ def test_refuses_files(tmp_path, lines, message):
 def test_refuses_what_is_no_gzip_file(tmp_path):
     (tmp_path / "a.txt.gz").write_bytes(b"a 1 2\n")
     message = "encoder: expected a whole gzip file, got .*a.txt.gz', which is damaged or cut"
+    assert_refused(ValueError, message, read_word_vectors, tmp_path / "a.txt.gz")
+
+
+@pytest.mark.parametrize("line", [b"a 1 2\n", b"a "], ids=["lines", "one line without an end"])
+def test_a_compressed_file_of_word_vectors_expands_within_a_limit(line, tmp_path, monkeypatch):
+    monkeypatch.setattr(base, "EXPANSION_BYTES", 1 << 16)
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(line * 400_000))
+    message = "encoder: .*a.txt.gz': expected a .gz file that expands to at most 200 times its size, got one of"
     assert_refused(ValueError, message, read_word_vectors, tmp_path / "a.txt.gz")
 
 

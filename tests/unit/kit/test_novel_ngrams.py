@@ -8,6 +8,7 @@ import pytest
 
 import manycaps
 from manycaps import functional
+from manycaps.kit import base
 from manycaps.kit.novel_ngrams import NO_ROW, caption_novelty
 from tests.oracles.novelty_loop import novelty
 
@@ -114,3 +115,35 @@ def test_refuses_files_of_training_captions(tmp_path, content, message):
     (tmp_path / "a.txt").write_bytes(content)
     with pytest.raises(ValueError, match=message):
         manycaps.load("novelty").compute(**ROWS, training=tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        gzip.compress(b"a dog\n" * 999)[:-9],
+        b"a dog\n",
+        gzip.compress(b"a dog\n") + b"junk",
+        gzip.compress(b"a dog\n")[:15],
+    ],
+    ids=["cut", "no gzip", "junk behind", "nearly all of it is missing"],
+)
+def test_a_damaged_file_of_training_captions_is_named(content, tmp_path):
+    path = tmp_path / "training.txt.gz"
+    path.write_bytes(content)
+    module = manycaps.load("novelty", training=str(path))
+    with pytest.raises(ValueError, match=r"^training: expected a whole gzip file, got .*training\.txt\.gz', which is"):
+        module.compute(predictions=["a dog"], references=["a dog"])
+
+
+@pytest.mark.parametrize("line", [b"a dog\n", b"a "], ids=["lines", "one line without an end"])
+def test_training_captions_expand_within_a_limit(line, tmp_path, monkeypatch):
+    monkeypatch.setattr(base, "EXPANSION_BYTES", 1 << 16)
+    monkeypatch.setattr(base, "PIECE_OF_EXPANDED", 1 << 14)
+    path = tmp_path / "training.txt.gz"
+    path.write_bytes(gzip.compress(line * 400_000))
+    module = manycaps.load("novelty", training=str(path))
+    message = (
+        r"^training: .*training\.txt\.gz': expected a \.gz file that expands to at most 200 times its size, got one of"
+    )
+    with pytest.raises(ValueError, match=message):
+        module.compute(predictions=["a dog"], references=["a dog"])

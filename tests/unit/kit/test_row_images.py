@@ -229,3 +229,101 @@ def test_tensors_are_the_labels_that_they_hold():
 
 def test_labels_of_the_user_are_kept_where_no_image_comes_again():
     assert clusters_of_images(["a", "a"], [["a", "b"], ["c", "d"]]) == ["a", "a"]
+
+
+# Vectors, files, and what else is 0, or new, by construction.
+
+
+def test_vectors_of_references_show_rows_of_one_image():
+    rng = np.random.default_rng(0)
+    people = rng.normal(size=(20, 4, 8))
+    rows = {"prediction_embeddings": rng.normal(size=(40, 2, 8)), "reference_embeddings": np.concatenate([people] * 2)}
+    module = manycaps.load("human_parity")
+    result, (message,) = warned_by(lambda: module.compute(**rows))
+    assert "20 of 40 rows have the references of an earlier row" in message
+    assert result == warned_by(lambda: module.compute(**rows, clusters=[*range(20)] * 2))[0]
+
+
+def test_rows_of_files_are_of_one_image_by_ids_or_references():
+    from manycaps.comparison.read import SystemRow, clusters_of
+
+    rows = [SystemRow(f"{i}.jpg#{k}", {"a": ["a dog"]}, [f"{i} {k}", "c"]) for i in range(3) for k in range(2)]
+    with pytest.warns(UserWarning, match="3 of 6 rows have an earlier row's id but #k"):
+        assert clusters_of(rows, None) == [f"{i}.jpg#0" for i in range(3) for _ in range(2)]
+    rows = [SystemRow(str(k), {"a": ["a dog"]}, [f"a {k // 2}", f"b {k // 2}"]) for k in range(6)]
+    with pytest.warns(UserWarning, match="3 of 6 rows have the references of an earlier row"):
+        assert clusters_of(rows, None) == ["0", "0", "2", "2", "4", "4"]
+    with pytest.warns(UserWarning, match="3 of these have another label"):
+        assert clusters_of(rows, ".*") == list("012345")
+
+
+def test_a_file_that_is_given_twice_is_refused(tmp_path):
+    from manycaps.caption_tables import open_source
+
+    lines = {"captions": '{"id": 1, "captions": ["a dog"]}\n', "people": '{"id": 1, "references": ["a", "b"]}\n'}
+    for name, line in lines.items():
+        (tmp_path / f"{name}.jsonl").write_text(line)
+    files = [str(tmp_path / f"{name}.jsonl") for name in lines]
+    (tmp_path / "again.jsonl").symlink_to(files[1])
+    for twice in ([files[1]] * 2, [files[1], str(tmp_path / "again.jsonl")]):
+        with pytest.raises(InputError, match="expected each file of references once, got it twice"):
+            open_source(files[:1], twice)
+
+
+@pytest.mark.parametrize("training", [[[]], [""], ["...", " "], "references"])
+def test_nothing_is_novel_beside_nothing(training):
+    novelty = manycaps.load("novelty")
+    given = {"predictions": [["a dog runs"]] * 2, "references": [["a dog runs", "dogs run"]] * 2}
+    with pytest.raises(InputError, match="training: expected captions with at least one token"):
+        novelty.compute(**given, training=training)
+
+
+def test_references_of_the_image_are_no_training_captions():
+    rows = drawn_people()
+    novelty = manycaps.load("novelty")
+    captions, references = [[text] for row in rows for text in row[:2]], [row[2:] for row in rows for _ in range(2)]
+    result, (message,) = warned_by(lambda: novelty.compute(predictions=captions, references=references))
+    whole = novelty.compute(predictions=[row[:2] for row in rows], references=[row[2:] for row in rows])
+    assert result["novel_4gram_share"] == whole["novel_4gram_share"]
+    assert result["novel_4gram_share_of_people"] == whole["novel_4gram_share_of_people"]
+    assert "14 of 28 rows" in message
+
+
+@pytest.mark.parametrize("name", ["human_parity", "wording"])
+def test_a_model_that_knows_the_references_is_told(name):
+    from collections import Counter
+
+    from manycaps.kit.caption_wording import caption_trigrams
+
+    rows = drawn_people()
+    captions, references = [row[:3] for row in rows], [row[3:] for row in rows]
+
+    def counted(people):
+        tokens = [tokens for row in tokenize_rows(people, "ptb") for tokens in row]
+        return {
+            "n_captions": len(tokens),
+            "trigrams": dict(Counter(t for each in tokens for t in caption_trigrams(each))),
+        }
+
+    options = {"distance": len_distance} if name == "human_parity" else {}
+    messages = []
+    for people in (references, references[:7], captions):
+        module = manycaps.load(name, language_model=counted(people), **options)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            module.compute(predictions=captions, references=references)
+        messages.append([str(each.message) for each in caught if str(each.message).startswith("language_model")])
+    assert [len(each) for each in messages] == [1, 1, 0]
+    assert messages[0][0].startswith(
+        "language_model: it has 100% of the references' trigrams, and all of 14 of 14 rows"
+    )
+
+
+def test_objects_that_hold_what_references_name_are_not_tested():
+    references = [[f"a dog and a bus at {i}", f"a dog beside a car by {-i}"] for i in range(60)]
+    given = {"predictions": [["a dog on a train"]] * 60, "references": references}
+    chair = manycaps.load("chair", confidence_level=0.95)
+    with pytest.warns(UserWarning, match="objects: they hold all objects that the references name, in each of 60 rows"):
+        result = chair.compute(**given, objects=[["dog", "bus", "car"]] * 60)
+    assert np.isnan([result["chair_p_value"], result["chair_s_gap_ci_low"]]).all()
+    assert chair.compute(**given, objects=[["dog", "bus"]] * 60)["chair_p_value"] < 0.01

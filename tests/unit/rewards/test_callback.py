@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import json
 import math
 import types
 
@@ -74,6 +75,7 @@ def train(folder, *callbacks, n_steps=4):
         remove_unused_columns=False,
         save_strategy="no",
         report_to="none",
+        logging_steps=2,
         disable_tqdm=True,
         use_cpu=True,
         seed=1,
@@ -100,10 +102,10 @@ def test_values_are_logged_before_and_while_training_which_stays_the_same(tmp_pa
         *("human_parity/p_value", "human_parity/statistic", "human_parity/rows_needed", "human_parity/energy_distance"),
         *("human_parity/unlike_people_share", "human_parity/ordinary_share", "human_parity/near_duplicate_share"),
         *("human_parity/fidelity_gap", "human_parity/diversity_gap"),
-        *("human_parity/faulty_share", "human_parity/odd_wording_share"),
+        *("human_parity/faults", "human_parity/unsupported_share", "human_parity/odd_wording_share"),
+        *("human_parity/repeated_share", "human_parity/words_per_text", "human_parity/words_per_text_of_people"),
     }
-    assert watch.last["human_parity/faulty_share"] >= watch.last["human_parity/unlike_people_share"]
-    assert watch.last["human_parity/faulty_share"] >= watch.last["human_parity/odd_wording_share"]
+    assert watch.last["human_parity/faults"] >= watch.last["human_parity/unsupported_share"] - 0.05
     assert watch.last["human_parity/p_value"] < 0.05  # it has learned nothing
     for mine, theirs in zip(watched.model.parameters(), plain.model.parameters(), strict=True):
         assert torch.equal(mine, theirs)
@@ -166,6 +168,58 @@ def test_wrong_captions_of_a_bland_model_cancel_in_t2_and_not_in_what_stops_the_
     assert max(falls) < 1.5, "the number of rows never falls by more than chance"
 
 
+class Reporter(transformers.TrainerCallback):
+    """What TensorBoard's and W&B's callbacks are for a trainer."""
+
+    def __init__(self):
+        self.logs = []
+
+    def on_log(self, args, state, control, logs=None, **_):
+        self.logs.append((state.global_step, dict(logs)))
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_all_that_a_trainer_reports_to_gets_the_values_and_loses_none(tmp_path, is_first):
+    watch, reporter = callback(), Reporter()
+    trainer = train(tmp_path, *((reporter, watch) if is_first else (watch, reporter)))
+    plain = Reporter()
+    train(tmp_path, plain)
+    ours = [(step, logs) for step, logs in reporter.logs if "human_parity/p_value" in logs]
+    assert [step for step, _ in ours] == [0, 2, 4]
+    assert {name: value for name, value in ours[-1][1].items() if name != "epoch"} == watch.last
+    losses = [[step for step, logs in each.logs if "loss" in logs] for each in (reporter, plain)]
+    assert losses[0] == losses[1] != []
+    history = [line for line in trainer.state.log_history if "human_parity/p_value" in line]
+    assert history == [{**logs, "step": step} for step, logs in ours]
+
+
+def test_values_are_in_the_events_of_tensorboard(tmp_path):
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed: pip install -r tests/requirements.txt")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from torch.utils.tensorboard import SummaryWriter
+    from transformers.integrations import TensorBoardCallback
+
+    train(tmp_path, TensorBoardCallback(SummaryWriter(tmp_path / "events")), callback())
+    events = EventAccumulator(str(tmp_path / "events"))
+    events.Reload()
+    found = [name for name in events.Tags()["scalars"] if name.endswith("human_parity/p_value")]
+    assert len(found) == 1
+    assert [event.step for event in events.Scalars(found[0])] == [0, 2, 4]
+
+
+def test_no_nan_and_no_infinity_is_logged(tmp_path, monkeypatch):
+    watch, reporter = callback(), Reporter()
+    monkeypatch.setattr(watch, "_captions", lambda *_: None)
+    values = {**dict.fromkeys(LOGGED, 0.5), "rows_needed": math.inf, "faulty_share": math.nan}
+    watch._module = types.SimpleNamespace(compute=lambda **_: values)
+    trainer = train(tmp_path, reporter, watch)
+    trainer.state.save_to_json(str(tmp_path / "trainer_state.json"))
+    content = json.loads((tmp_path / "trainer_state.json").read_text(), parse_constant=pytest.fail)
+    logged = [line for line in content["log_history"] if "human_parity/p_value" in line]
+    assert len(logged) == 3
+    assert not [line for line in logged if {"human_parity/rows_needed", "human_parity/faulty_share"} & set(line)]
+
+
 def test_the_log_of_a_trainer_gets_the_values():
     seen, watch = [], None
     watch = callback(log=seen.append)
@@ -184,9 +238,8 @@ def test_a_captioner_without_prompts_is_sampled_from_its_own_probabilities(tmp_p
     watch, sampled, settings = callback(inputs=functools.partial(pixels, size=16)), [], model.generation_config
     for own in ({}, {"num_beams": 2, "repetition_penalty": 9.0, "min_p": 0.9}):
         settings.update(**own)
-        watch.on_train_begin(
-            None, transformers.TrainerState(), None, model=model, processing_class=tiny_models.new_tokenizer()
-        )
+        state, control = transformers.TrainerState(), transformers.TrainerControl()
+        watch.on_train_begin(None, state, control, model=model, processing_class=tiny_models.new_tokenizer())
         sampled.append(watch.last)
     assert sampled[0] == sampled[1]
     assert model.generation_config is settings
@@ -199,5 +252,5 @@ def test_messages():
     watch = HumanParityCallback(ROWS, n_candidates=2, distance="cider")
     model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", 0)
     message = "prompt: expected a text or a conversation in every row, got None. Or give inputs=..., a function"
-    begin = functools.partial(watch.on_train_begin, None, transformers.TrainerState(), None)
+    begin = functools.partial(watch.on_train_begin, None, transformers.TrainerState(), transformers.TrainerControl())
     assert_refused(TypeError, message, begin, model=model, processing_class=Words())

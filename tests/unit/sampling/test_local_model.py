@@ -13,6 +13,7 @@ import scipy.stats
 
 from manycaps.command_line import main
 from manycaps.sampling import SampleOptions, sample
+from manycaps.sampling.answers import Sample
 from manycaps.sampling.captions_file import CaptionsFile, sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from tests.large_packages import OnFirstUse, torch, transformers
@@ -343,7 +344,12 @@ DAMAGED = (
 def test_a_damaged_line_of_a_stopped_run_is_named(tmp_path, line):
     file = CaptionsFile(tmp_path / "a.jsonl", {"n": 4})
     with file.open(restart=False):
-        file.add([("q0", "abcd"), ("q1", ["a\u2028b", "\x85", "c\r", "\x1d"])])
+        file.add(
+            [
+                (name, list(map(Sample, texts)))
+                for name, texts in (("q0", "abcd"), ("q1", ["a\u2028b", "\x85", "c\r", "\x1d"]))
+            ]
+        )
     with (tmp_path / "a.jsonl.partial").open("ab") as written:
         written.write((line if isinstance(line, bytes) else line.encode()) + b"\n")
     before = (tmp_path / "a.jsonl.partial").read_bytes()

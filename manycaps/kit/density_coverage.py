@@ -1,0 +1,1 @@
+../../metrics/density_coverage/density_coverage.py

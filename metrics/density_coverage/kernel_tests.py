@@ -1,0 +1,1 @@
+../../manycaps/kit/kernel_tests.py

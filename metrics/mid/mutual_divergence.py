@@ -1,0 +1,1 @@
+../../manycaps/kit/mutual_divergence.py

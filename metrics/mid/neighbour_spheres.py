@@ -1,0 +1,1 @@
+../../manycaps/kit/neighbour_spheres.py
