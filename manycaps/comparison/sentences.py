@@ -1,7 +1,6 @@
 """Every verdict of `manycaps compare`, each a function of numbers and names that can be read as the sentence it makes.
 
-Terminal, page, tables and notebooks say these. `docs/sentences.md` lists them with their conditions; it is written by
-`python -m scripts.repository.sentences_page`.
+Terminal, page, tables and notebooks say these. `SENTENCES` lists them, each with its condition and an example.
 """
 
 import math

@@ -269,7 +269,9 @@ def verdict_of(system: System) -> Verdict:
         _say_faults(system, verdict)
         _say_likeness(system, verdict)
         if verdict.said.keys() <= {"differs_from_people", "copied"}:
-            said["differs_by_gaps"] = sentences.differs_by_gaps(_directions(system))
+            how = _directions(system)
+            if how:
+                said["differs_by_gaps"] = sentences.differs_by_gaps(how)
     if system["are_too_long"]:
         said["too_long_to_compare"] = sentences.too_long_to_compare()
     if lacks_shares:
@@ -288,8 +290,8 @@ def _say_faults(system: System, verdict: Verdict) -> None:
             verdict.said[name] = getattr(sentences, name)(share)
             verdict.brief[name] = f"{percent(share.value)} {TERMS[key]}"
     words, people, low, high = _length(system)
-    ratio = max(words, people) / min(words, people)
-    if system.get("length_p_value", math.nan) <= LEVEL and not low <= people <= high and ratio >= LEAST_LENGTH_RATIO:
+    differ = people > 0 and max(words, people) >= LEAST_LENGTH_RATIO * min(words, people)
+    if differ and system.get("length_p_value", math.nan) <= LEVEL and not low <= people <= high:
         verdict.said["other_length"] = sentences.other_length(words, people)
         verdict.brief["other_length"] = f"{sentences.times_as_long(words / people)} people's"
 
@@ -327,12 +329,13 @@ def _length(system: System) -> tuple[float, float, float, float]:
 
 
 def _directions(system: System) -> str:
-    """In which direction means differ: by the gaps that are significant by themselves, else by both."""
+    """In which direction means differ: by the gaps that are significant by themselves, else by both; may be empty."""
     gaps = [gap for gap in DIRECTIONS if not math.isnan(system.get(gap, math.nan))]
     keys = {gap: "wording_p_value" if gap == "wording_gap" else f"{gap}_p_value" for gap in gaps}
     clear = [gap for gap, key in keys.items() if system.get(key, math.nan) <= LEVEL]
     named = clear or [gap for gap in gaps if gap != "wording_gap"] or gaps
-    return as_list([f"{DIRECTIONS[g][system[g] > 0]} ({g.replace('_', ' ')} {gap_text(system, g)})" for g in named])
+    listed = [f"{DIRECTIONS[g][system[g] > 0]} ({g.replace('_', ' ')} {gap_text(system, g)})" for g in named]
+    return as_list(listed) if listed else ""
 
 
 def screen_line(name: str, system: System) -> str:

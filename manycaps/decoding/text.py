@@ -16,7 +16,7 @@ HEADER = (
 # What the answer is about.
 LEGEND = (
     "The setting most like people is the one that takes the most rows to distinguish: how like people's its captions "
-    "are, not how good. Faults are captions unlike people's, or of odd wording: fewer are better. p tests each setting "
+    "are, not how good. Faults lie beyond people's rates, which read 0: fewer are better. p tests each setting "
     "beside people, before Holm's rule; to the best, the pair with the best one, after it."
 )
 

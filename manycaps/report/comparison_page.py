@@ -11,7 +11,6 @@ import matplotlib.ticker
 import numpy as np
 
 from manycaps.comparison.parity import FAULTS, ROWS, ComparedParity
-from manycaps.comparison.sentences import percent
 from manycaps.comparison.test import ComparedMetric, Comparison
 from manycaps.comparison.words import VALUES, CaptionExample, Words, as_percent, as_rows_needed, has_meaning
 from manycaps.kit.parity_tails import LEVEL, format_p_value
@@ -276,7 +275,7 @@ def map_plot(parity: ComparedParity) -> Plot | None:
             axes.plot([low, high], [center[1]] * 2, **bars)
             axes.plot([center[0]] * 2, [bottom, top], **bars)
             axes.plot(*([each] for each in center), ms=8, label=name, linestyle="none", **mark_of(i))
-            descriptions.append(f"{name}: faults {percent(center[0])}, rows to detect {as_rows_needed(system)}")
+            descriptions.append(f"{name}: faults {as_percent(center[0])}, rows to detect {as_rows_needed(system)}")
         axes.set(xlabel="faults beyond people's (fewer are better)", ylabel="rows to detect (people: none suffice)")
         axes.set_yscale("log")
         lowest = min([*(each for each in finite), people])

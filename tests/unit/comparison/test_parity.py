@@ -178,7 +178,7 @@ def test_no_difference_says_how_many_more_wrong_captions_would_be_detected(detec
 def test_equivalence_names_the_gaps_that_a_margin_is_for(gaps, named):
     """A wording gap, of single captions too, has another unit."""
     alike = pair(gaps=[UNCLEAR._replace(key=gap) for gap in gaps], p_value=0.3, within_margin=True)
-    assert pair_line(KINDS, alike).endswith(f"). Equivalent within the margin in {named}.")
+    assert pair_line(KINDS, alike).endswith(f" power. Equivalent within the margin in {named}.")
 
 
 def system(name, faults, rows, ordinary=0.05, copied=0.0):
@@ -270,11 +270,13 @@ def test_a_single_row_has_no_interval_of_rows_and_no_marks():
     assert best_systems(comparison(*given), "rows_needed") == []
 
 
-@pytest.mark.parametrize("shares", [{}, {"formulaic_share": 0.3, "formulaic_share_ci_low": 0.2}])
+@pytest.mark.parametrize(
+    "shares", [{}, {"formulaic_share": 0.3, "formulaic_share_ci_low": 0.2, "formulaic_share_ci_high": 0.4}]
+)
 def test_a_verdict_never_contradicts_the_phrases_beside_it(shares):
     """Phrases are corrected tests of their own, and may find what the joint test does not."""
     phrase = Phrase("shirt", False, False, 0.34, 0.01, 0.001)
-    copies = {"copied_share": 0.0, "ordinary_share_ci_low": 0.0}
+    copies = {"copied_share": 0.0, "ordinary_share_ci_low": 0.0, "fidelity_gap": 0.02}
     numbers = {"n_rows": 60, "tails_p_value": 0.2, "per_row": {}, "are_too_long": False, **copies, **shares}
     for p_value, phrases, said in (
         (0.2, [phrase], "No difference from people detected (p = 0.2), but single phrases differ. Phrases that differ"),
@@ -300,10 +302,10 @@ def test_a_verdict_names_the_kinds_of_faults_and_the_length():
     numbers |= {"length_gap": 11.3, "length_gap_ci_low": 10.0, "length_gap_ci_high": 12.6}
     line = system_line(comparison({"a": numbers}), "a")
     assert line == (
-        "a: Differs from people (p = 0.001). 22% [16, 28] of its sentences are unsupported: farther from the references "
-        "than 19 of 20 human sentences (people 5%). 30% [24, 36] of its texts have omissions: they leave out more of "
-        "what people say than 19 of 20 human texts (people 5%). Its texts are twice as long as people's (22.4 and 11.1 "
-        "words)."
+        "a: Differs from people (p = 0.001). 22% [16, 28] of its sentences are unsupported: farther from the "
+        "references than 19 of 20 human sentences (people 5%). 30% [24, 36] of its texts have omissions: they leave "
+        "out more of what people say than 19 of 20 human texts (people 5%). Its texts are twice as long as people's "
+        "(22.4 and 11.1 words)."
     )
     brief = screen_line("a", numbers)
     assert brief == "a: Differs from people (p = 0.001). 22% unsupported, 30% omitted, twice as long as people's."
@@ -314,8 +316,8 @@ def test_the_map_has_every_system_people_and_intervals(n_systems):
     given = [system(f"system {i}", 0.02 * i, 10.0 * (i + 1)) for i in range(n_systems)]
     given[0]["system 0"] |= {"rows_needed": np.inf, "rows_needed_ci_low": 310.0, "rows_needed_ci_high": np.inf}
     drawn = map_plot(comparison(*given))
-    assert "system 0: faults 0%, rows to detect at least 310" in drawn.svg
-    assert all(f"system {i}: faults" in drawn.svg for i in range(n_systems))
+    assert "system 0: faults 0%, rows to detect at least 310" in drawn.description
+    assert all(f"system {i}: faults" in drawn.description for i in range(n_systems))
 
 
 def test_an_end_that_is_not_known_is_the_number_itself():
