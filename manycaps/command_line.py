@@ -42,6 +42,7 @@ COMMANDS = {
     "count-ngrams": "count the n-grams of a training corpus, for wording and human_parity",
     "count-token-frequency": "count the tokens of CLIP, for emscore_pac",
     "export": "write a module as a folder that stands alone, for evaluate.load",
+    "push": "make or update Spaces of the Hugging Face Hub, for evaluate.load",
     "install-wordnet": "get WordNet, which NLTK's METEOR needs",
     "list": "list the modules, their variants and what is installed for them",
     "doctor": "check what the modules need on this machine, and say how to install it",
@@ -56,6 +57,7 @@ EXTRAS = {
     "diffusers": "train",
     "gradio": "demo",
     "open_clip": "clip",
+    "packaging": "push",
     "pycocoevalcap": "meteor",
     "ray": "ray",
     "safetensors": "clip",
@@ -64,10 +66,11 @@ EXTRAS = {
     "tensorboard": "train",
     "torch": "clip",
     "transformers": "train",
+    "yaml": "push",
 }
 
 # Extras that a command needs as a whole.
-COMMAND_EXTRAS = {"train-pac": "train", "make-positives": "train", "sample": "sample"}
+COMMAND_EXTRAS = {"train-pac": "train", "make-positives": "train", "sample": "sample", "push": "push"}
 
 # Exit status of a process that ctrl-C ended, as shells have it.
 INTERRUPTED = 130

@@ -172,6 +172,8 @@ def link_texts(folder: pathlib.Path) -> list[pathlib.Path]:
 def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> pathlib.Path:
     """Write a module as a folder of real files that stands alone: `evaluate.load` of it needs no manycaps.
 
+    The demo page is left out, which does.
+
     Args:
         name: as for `load`.
         folder: where the module's folder is written, which has its name; made if needed.
@@ -186,7 +188,8 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
         ImportError: the package is a copy of the repository without symbolic links.
         OSError: it cannot be written, because the disk is full, for example; then nothing is left of it.
     """
-    files, target = module_files(name), folder / name
+    # The demo page needs this package: a Space gets both, from `manycaps push`.
+    files, target = [path for path in module_files(name) if path.name != "app.py"], folder / name
     if target.exists() and not replace:
         raise InputOSError(target, "a new folder", "one that exists", "Add --force to replace it.")
     if target.resolve() == module_folder(name).resolve():

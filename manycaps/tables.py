@@ -75,8 +75,10 @@ def column_form(values: Collection[float]) -> Callable[[float], str]:
     return lambda value: "not defined" if math.isnan(value) else f"{value:.{decimals}f}"
 
 
-# The value of a result that is infinite where no number of rows shows a difference.
-UNBOUNDED = "rows_needed"
+# The values of a result that are infinite where no number of rows shows a difference, and one that is NaN where that is
+# not looked at.
+UNBOUNDED = ("rows_needed", "rows_needed_ci_low", "rows_needed_ci_high")
+OF_UNBOUNDED = "human_parity_statistic"
 
 
 def is_finite(value: object) -> bool:
@@ -109,13 +111,16 @@ def finite(value: Any) -> Any:
 
 
 def without_null(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a result as they were before `finite`: None is NaN, or infinity of the key `rows_needed`.
+    """Return the values of a result as they were before `finite`: None is NaN, or infinity of the rows that are needed.
 
-    >>> without_null({"rows_needed": None, "p_value": None, "n_rows": 3})
-    {'rows_needed': inf, 'p_value': nan, 'n_rows': 3}
+    >>> without_null({"rows_needed": None, "rows_needed_ci_high": None, "p_value": None, "n_rows": 3})
+    {'rows_needed': inf, 'rows_needed_ci_high': inf, 'p_value': nan, 'n_rows': 3}
+    >>> without_null({"rows_needed": None, "human_parity_statistic": None})  # one reference in every row
+    {'rows_needed': nan, 'human_parity_statistic': nan}
     """
+    unbounded = math.nan if OF_UNBOUNDED in result and result[OF_UNBOUNDED] is None else math.inf
     return {
-        key: (math.inf if key == UNBOUNDED else math.nan) if value is None else value for key, value in result.items()
+        key: (unbounded if key in UNBOUNDED else math.nan) if value is None else value for key, value in result.items()
     }
 
 

@@ -1,8 +1,10 @@
 """Write a module as a folder that stands alone, for `evaluate.load` on machines without this package.
 
-manycaps export trm_meteor exported/            exported/trm_meteor: main script, the files that it imports, card, page,
+manycaps export trm_meteor exported/            exported/trm_meteor: main script, the files that it imports, card,
                                                 documents that the card links
 manycaps export trm_meteor exported/ --force    also where that folder exists: it is replaced
+
+The demo page, which needs manycaps, is not among them: `manycaps push` makes a Space with it.
 """
 
 import argparse

@@ -34,7 +34,7 @@ from manycaps.kit.base import (
     quote_value,
     read_json,
 )
-from manycaps.tables import UNBOUNDED, Cell, Table, finite, write_table
+from manycaps.tables import Cell, Table, finite, without_null, write_table
 
 # Names of the columns that say what was rated; all others are scales.
 SYSTEM_COLUMNS, ROW_COLUMNS = ("system", "model"), (*ID_COLUMNS, "row")
@@ -274,11 +274,12 @@ def numbers_of(report: Mapping[str, Any]) -> tuple[list[str], dict[str, SystemNu
 
 def result_numbers(result: Mapping[str, Any]) -> dict[str, float]:
     """Return the numbers of a result that say how a system writes."""
-    known = {key: math.inf if value is None and key == UNBOUNDED else value for key, value in result.items()}
+    known = without_null(result)
     return {
         key: float(value)
         for key, value in known.items()
         if isinstance(value, int | float)
+        and (result[key] is not None or math.isinf(value))
         and not isinstance(value, bool)
         and not any(part in key for part in OF_CERTAINTY)
         and not key.startswith("n_")

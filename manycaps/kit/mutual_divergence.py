@@ -1,6 +1,7 @@
 """MID: how much more likely captions and images are together than apart, under a Gaussian of people's pairs."""
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -176,7 +177,7 @@ def mutual_divergence(
 def check_epsilon(name: str, value: Any) -> None:
     """Raise unless `value` is a number of at least 0."""
     check_is_number(name, value, f"Give a float such as {EPSILON}.")
-    if not 0 <= value < math.inf:
+    if not 0 <= value <= sys.float_info.max:
         raise InputError(name, "a finite number of at least 0", value, f"The authors suggest {EPSILON}.")
 
 

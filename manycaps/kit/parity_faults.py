@@ -9,7 +9,7 @@ import numpy as np
 import scipy.special
 
 from .base import Floats, Ints
-from .caption_sets import TIE_TOLERANCE, cluster_numbers, mean_interval, row_scales, with_interval
+from .caption_sets import TIE_TOLERANCE, cluster_numbers, row_scales, with_interval
 from .parity_sentences import BothSides, SideValues, SupportBlock
 from .parity_tails import (
     BLOCK_VALUES,
@@ -170,14 +170,16 @@ def counted_fault(
     if confidence_level is None or share.candidates.n_clusters < 2:
         p_value = share.student_p_value if share.candidates.n_clusters > 1 else math.nan
         return Fault(share, math.nan, math.nan, p_value)
-    low, high = mean_interval(share.candidates, confidence_level)
+    low, high = share.own_interval(confidence_level)
     low, high = max(0.0, low), min(1.0, high)
-    # As if one text more, and one less, had the fault: with few texts none has it.
+    # As if one text more, and one less, had the fault: with few texts none has it. And no shorter than both intervals
+    # together, since Student's is too short of large shares of few texts.
     error = max(share.differences.standard_error, share.floor)
     quantile = float(scipy.special.stdtrit(share.differences.n_clusters - 1, (1 + confidence_level) / 2))
+    of_people = quantile * share.people.standard_error
+    below, above = (max(quantile * error, math.hypot(end - share.value, of_people)) for end in (low, high))
     mean = share.differences.mean
-    share = share._replace(low=min(low, share.value), high=max(high, share.value))
-    return Fault(share, mean - quantile * error, mean + quantile * error, share.student_p_value)
+    return Fault(share._replace(low=low, high=high), mean - below, mean + above, share.student_p_value)
 
 
 @dataclass(frozen=True)

@@ -294,13 +294,13 @@ class TailShare(NamedTuple):
         def error(own: float, quantile_error: float) -> float:
             return math.sqrt(max(own**2 - 2 * correlation * own * quantile_error + quantile_error**2, self.floor**2))
 
-        low, high = self._own_interval(confidence_level)
+        low, high = self.own_interval(confidence_level)
         low = self.value - error(self.value - low, self.value - beyond_far)
         high = self.value + error(high - self.value, beyond_near - self.value)
         return self._replace(low=max(0.0, low), high=min(1.0, high))
 
-    def _own_interval(self, confidence_level: float) -> tuple[float, float]:
-        """Interval of the candidates' share beyond a given quantile.
+    def own_interval(self, confidence_level: float) -> tuple[float, float]:
+        """Return the interval of the candidates' share beyond a given quantile, or without any.
 
         The wider one of Student's, which is too short above a share of few captions, and of Clopper and Pearson's for
         as many independent captions as the spread of the rows says, less what few rows take (Korn and Graubard 1998).

@@ -25,7 +25,15 @@ from manycaps.quickstart.scenes import read_scenes
 from manycaps.tables import write_table
 
 from .form import UPLOAD_LIFE, Form, Page
-from .inputs import CaptionLimits, check_at_most, check_caption_limits, check_uploaded, take_uploads_only
+from .inputs import (
+    KINDS,
+    CaptionLimits,
+    check_at_most,
+    check_caption_limits,
+    check_kind,
+    check_uploaded,
+    take_uploads_only,
+)
 from .plots import mean_intervals
 from .results import Drawing
 
@@ -38,9 +46,6 @@ MOST_EMBEDDED = 1_000
 
 # Random splits and sign flips of the tests.
 N_RESAMPLES = 999
-
-# Kinds of files; formats that may refer to other files, or need a library, are left out.
-KINDS = (".jsonl", ".json", ".csv", ".tsv")
 
 # Metrics of words, which need no weights.
 METRICS = {"CIDEr-D and TRM-CIDEr": "trm_cider", "METEOR and TRM-METEOR": "trm_meteor"}
@@ -66,6 +71,7 @@ def form(_: None) -> Form:
         drawings=["Sets of captions", "Single captions"],
         examples={"A varied system and one that repeats itself": example},
         measure=compare_uploads,
+        parameters=["system_1", "system_2", "system_3", "references", "metric"],
         files=["Report, a page to open in a browser"],
     )
 
@@ -80,8 +86,7 @@ def check_uploads(files: Sequence[str | None], references: str | None) -> tuple[
         raise InputError("systems", "one to three files", "none", "Upload the captions of a system.")
     people = [check_uploaded(references, "references", MAX_MEGABYTES)] if references else []
     for path in [*paths, *people]:
-        if path.suffix not in KINDS:
-            raise InputError("systems", f"files of the kinds {', '.join(KINDS)}", repr(path.name[-20:]), "Convert it.")
+        check_kind(path, "systems")
     names = [source_name(path.name) for path in paths]
     names = [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names, start=1)]
     systems = dict(zip(names, map(str, paths), strict=True))
@@ -110,8 +115,16 @@ def compare_uploads(
     try:
         systems, people, n_captions = check_uploads([first, second, third], references)
         distance = None if n_captions <= MOST_EMBEDDED else "meteor"
-        chosen = list(systems.values()), people, [METRICS[metric]], list(systems)
-        compared = compare(CompareOptions(*chosen, full=True, distance=distance, n_resamples=N_RESAMPLES))
+        options = CompareOptions(
+            systems=list(systems.values()),
+            references=people,
+            names=list(systems),
+            metrics=[METRICS[metric]],
+            full=True,
+            distance=distance,
+            n_resamples=N_RESAMPLES,
+        )
+        compared = compare(options)
     except InputError as error:
         raise name_files(error) from None
     result = replace(compared.result, notes=[name_files(note) for note in compared.result.notes])

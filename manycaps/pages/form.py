@@ -2,6 +2,7 @@
 
 import contextlib
 import html
+import inspect
 import os
 import pathlib
 import re
@@ -38,6 +39,8 @@ class Form(NamedTuple):
     examples: Mapping[str, Callable[[], Any] | Sequence[Any]]
     # From the values of inputs and options to the answer, the drawings, the tables below them, and the files.
     measure: Callable[..., Sequence[Any]]
+    # What programs that call the page name the inputs and options.
+    parameters: Sequence[str]
     # Options, in a row below the inputs.
     options: Sequence[gr.components.Component] = ()
     # Labels of the drawings.
@@ -138,7 +141,7 @@ def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
         files = [gr.File(label=label, interactive=False, visible=False) for label in form.files]
         gr.Markdown(card_body(card), elem_id="card")
         shown = [answer, *pictures, tables, *files]
-        computed = submit.click(_wrap_measure(form.measure), fields, shown, api_name="compute")
+        computed = submit.click(_wrap_measure(form.measure, form.parameters), fields, shown, api_name="compute")
         # No result of other inputs stands beside an error.
         no_pictures, no_files = (
             [kind(None, visible=False)] * len(of) for kind, of in ((gr.Image, pictures), (gr.File, files))
@@ -187,13 +190,18 @@ def _as_function(example: Any) -> Callable[[], Any]:
     return fill_in
 
 
-def _wrap_measure(measure: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
-    """Wrap `measure`: messages in boxes, drawings as images with their description, files to be fetched."""
+def _wrap_measure(measure: Callable[..., Sequence[Any]], parameters: Sequence[str]) -> Callable[..., Any]:
+    """Wrap `measure`: messages in boxes, drawings as images with their description, files to be fetched.
+
+    gradio reads the names of its interface for programs from the signature.
+    """
 
     def compute(*values: Any) -> Any:
         with house_messages():
             return [_as_component(part) for part in measure(*values)]
 
+    named = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in parameters]
+    compute.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     return compute
 
 

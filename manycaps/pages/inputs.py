@@ -13,6 +13,9 @@ from manycaps.kit.base import InputError
 # What ends a line of a text box; U+2028, form feeds and the like may be in a caption.
 NEWLINE = re.compile(r"\r\n?|\n")
 
+# Kinds of files of captions; formats that may refer to other files, or need a library, are left out.
+KINDS = (".jsonl", ".json", ".csv", ".tsv")
+
 # Labels and explanations of the text boxes for several rows.
 BOXES = {
     "predictions": ("Candidate captions", "captions of a system: one per line, an empty line before the next image"),
@@ -100,6 +103,12 @@ def check_uploaded(path: str | None, where: str, megabytes: float) -> pathlib.Pa
         raise InputError(where, "a file", "none", "Upload one, or fill in an example.")
     check_at_most(round(pathlib.Path(path).stat().st_size / 1e6, 1), megabytes, where, "megabytes")
     return pathlib.Path(path)
+
+
+def check_kind(path: pathlib.Path, where: str) -> None:
+    """Raise unless an upload is a file of captions of one of the `KINDS`."""
+    if path.suffix not in KINDS:
+        raise InputError(where, f"files of the kinds {', '.join(KINDS)}", repr(path.name[-20:]), "Convert it.")
 
 
 def check_megapixels(path: pathlib.Path, where: str, megapixels: float) -> None:

@@ -19,11 +19,11 @@ from .results import Drawing
 CANDIDATES, REFERENCES = "#1f5fa8", "#b4480c"
 SERIES = (CANDIDATES, REFERENCES, "#157347", "#8a3fa0")
 
-# Characters of a caption beside a drawing; longer ones end in three dots.
+# Characters of a caption above its bar; longer ones end in three dots.
 LABEL_CHARACTERS = 44
 
-# Width of a drawing in inches, and its dots per inch: 960 pixels.
-WIDTH, DOTS_PER_INCH = 8.0, 120
+# Width of a drawing in inches, and its dots per inch: 960 pixels, with letters for the width of a telephone.
+WIDTH, DOTS_PER_INCH = 4.8, 200
 
 # Inches at the top where the page writes the drawing's label.
 HEADROOM = 0.35
@@ -43,12 +43,12 @@ def caption_bars(values: Sequence[float], captions: Sequence[str], name: str, ov
 
     A line shows the value of all together, where it is given.
     """
-    places, labels = np.arange(len(captions)), [shorten(caption) for caption in captions]
+    places, labels = range(len(captions)), [shorten(caption) for caption in captions]
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "x"}):
-        figure, axes = _figure(1.0 + max(0.3 * len(captions), 0.9))
-        bars = axes.barh(places, values, 0.72, color=CANDIDATES)
+        figure, axes = _figure(0.9 + max(0.4 * len(captions), 0.9))
+        bars = axes.barh(places, values, 0.42, color=CANDIDATES)
         axes.bar_label(bars, [f"{value:.3f}" for value in values], padding=3, fontsize=9)
-        axes.set_yticks(places, labels, parse_math=False)
+        _label_above(axes, places, labels)
         # Distances without a value of all together have one scale: 1 is far.
         least, most = min(0, *values), max(1 if overall is None else 0, *values)
         # Room for the numbers beside the bars; rounding errors are no bars.
@@ -57,8 +57,7 @@ def caption_bars(values: Sequence[float], captions: Sequence[str], name: str, ov
         if overall is not None:
             axes.axvline(overall, color=REFERENCES, lw=1.5, ls="--", label=f"all together {overall:.3f}")
             axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
-        axes.set(xlabel=name, ylim=(len(captions) - 0.4, -0.6))
-        axes.tick_params(axis="y", length=0)
+        axes.set(xlabel=name, ylim=(len(captions) - 0.6, -0.9))
     shown = ", ".join(f"{label} {value:.3f}" for label, value in zip(labels, values, strict=True))
     return _drawing(figure, f"{name}: {shown}" + ("." if overall is None else f"; all together {overall:.3f}."))
 
@@ -90,15 +89,14 @@ def mean_intervals(means: Mapping[str, tuple[float, float, float]], name: str, m
         mark: a value with a line of its own.
     """
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "x"}):
-        figure, axes = _figure(0.8 + 0.4 * len(means))
+        figure, axes = _figure(0.8 + 0.5 * len(means))
         if mark is not None:
             axes.axvline(mark, color="#84878f", lw=1.5)
         for i, (mean, low, high) in enumerate(means.values()):
             axes.plot([low, high], [i, i], color=SERIES[i % 4], lw=3, solid_capstyle="butt")
             axes.plot([mean], [i], "osD^"[i % 4], color=SERIES[i % 4], ms=9)
-        axes.set_yticks(range(len(means)), [shorten(label) for label in means], parse_math=False)
-        axes.set(xlabel=name, ylim=(len(means) - 0.5, -0.5))
-        axes.tick_params(axis="y", length=0)
+        _label_above(axes, range(len(means)), [shorten(label) for label in means])
+        axes.set(xlabel=name, ylim=(len(means) - 0.5, -0.8))
     descriptions = (
         f"{label} {mean:.3f}" + ("" if np.isnan(low) else f" ({low:.3f} to {high:.3f})")
         for label, (mean, low, high) in means.items()
@@ -117,6 +115,14 @@ def shorten(caption: str) -> str:
         return caption
     cut = textwrap.shorten(caption, LABEL_CHARACTERS, placeholder="...")
     return cut if len(cut) > LABEL_CHARACTERS // 2 else caption[: LABEL_CHARACTERS - 3] + "..."
+
+
+def _label_above(axes: matplotlib.axes.Axes, places: Sequence[float], labels: Sequence[str]) -> None:
+    """Write a label above each bar: beside them, captions would take half of the width of a telephone."""
+    axes.set_yticks([])
+    beside = axes.get_yaxis_transform()
+    for place, label in zip(places, labels, strict=True):
+        axes.text(0.01, place - 0.28, label, transform=beside, va="bottom", fontsize=9, parse_math=False)
 
 
 def _figure(height: float) -> tuple[matplotlib.figure.Figure, matplotlib.axes.Axes]:

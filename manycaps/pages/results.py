@@ -2,7 +2,9 @@
 
 import html
 import math
+import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import PIL.Image
@@ -17,16 +19,19 @@ class Drawing(NamedTuple):
     description: str
 
 
-def result_table(result: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
-    """Write a module's result as a Markdown table of the keys that have a meaning.
+def result_table(
+    result: Mapping[str, Any], meanings: Mapping[str, str], people: Mapping[str, float] = MappingProxyType({})
+) -> str:
+    """Write a module's result as a Markdown table of the keys that have a meaning, with people's number beside.
 
-    >>> print(result_table({"a": 0.5, "n_rows": 2}, {"a": "a share", "b": "not asked for"}))
+    >>> print(result_table({"a": 0.5, "n_rows": 2}, {"a": "a share", "b": "not asked for"}, {"a": 0.05}))
     | result | value | meaning |
     |:---|---:|:---|
-    | `a` | 0.5000 | a share |
+    | `a` | 0.5000<br>people 0.0500 | a share |
     """
-    shown = ((key, meaning) for key, meaning in meanings.items() if key in result)
-    rows = ([f"`{key}`", as_table_cell(result[key]), meaning] for key, meaning in shown)
+    shown = [(key, meaning) for key, meaning in meanings.items() if key in result]
+    beside = {key: f"<br>people {as_table_cell(people[key])}" for key, _ in shown if key in people}
+    rows = ([f"`{key}`", as_table_cell(result[key]) + beside.get(key, ""), meaning] for key, meaning in shown)
     return markdown_table([["result", "value", "meaning"], *rows], [":---", "---:", ":---"])
 
 
@@ -50,21 +55,40 @@ def candidate_table(result: Mapping[str, Any], captions: Sequence[str]) -> str:
     return markdown_table([header, *zip(names, *cells, strict=True)], [":---", *["---:"] * len(columns)])
 
 
-def leading_tables(result: Mapping[str, Any], module: Any) -> tuple[str, str]:
-    """Return the table of the numbers of a module to read first, four at most, and all others, folded.
+def leading_tables(result: Mapping[str, Any], module: Any, most: int = 4) -> tuple[str, str]:
+    """Return the table of the numbers of a module to read first, `most` at most, and all others, folded.
 
-    A number that is not defined is read first only where all are.
+    A number that is not defined is read first only where all are. What people have stands beside the system's number.
     """
-    meanings = {key: module.meaning(key) for key, value in result.items() if isinstance(value, int | float)}
+    numbers = {key: value for key, value in result.items() if isinstance(value, int | float)}
+    people = {key: value for key in numbers if (value := number_of_people(key, numbers, module)) is not None}
+    meanings = {key: module.meaning(key) for key in numbers if key.removesuffix(OF_PEOPLE) not in people.keys() - {key}}
     leads = [value for value in module.VALUES if value.leads]
-    first = [key for key in meanings if any(value.has_key(key) for value in leads)]
-    first = ([key for key in first if not math.isnan(result[key])] or first)[:4]
+    first = [key for value in leads for key in meanings if value.has_key(key)]
+    first = ([key for key in first if not math.isnan(result[key])] or first)[:most]
     others = {key: meaning for key, meaning in meanings.items() if key not in first}
-    table = result_table(result, others)
+    table = result_table(result, others, people)
     return (
-        result_table(result, {key: meanings[key] for key in first}),
+        result_table(result, {key: meanings[key] for key in first}, people),
         f"<details><summary>All other values</summary>\n\n{table}\n\n</details>",
     )
+
+
+# Ending of the keys that have people's own number.
+OF_PEOPLE = "_of_people"
+
+
+def number_of_people(key: str, result: Mapping[str, float], module: Any) -> float | None:
+    """Return people's own number beside a value: of the result, or what the range of the value says; None: neither.
+
+    >>> number_of_people("words", {"words": 9.5, "words_of_people": 11.0}, None)
+    11.0
+    """
+    if key + OF_PEOPLE in result:
+        return float(result[key + OF_PEOPLE])
+    value = next((value for value in getattr(module, "VALUES", ()) if value.has_key(key)), None)
+    stated = re.search(r"; ([\d.]+) for people$", value.range) if value is not None else None
+    return float(stated[1]) if stated and not math.isnan(result[key]) else None
 
 
 def as_table_cell(value: Any) -> str:

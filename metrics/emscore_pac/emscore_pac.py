@@ -76,9 +76,8 @@ _CITATION = (
 )
 
 _EXAMPLES = """
->>> emscore = evaluate.load("metrics/emscore_pac", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
->>> emscore.compute(predictions=["a dog runs"], videos=["dog.mp4"], frames=10)  # doctest: +SKIP
 >>> import numpy as np
+>>> emscore = evaluate.load("metrics/emscore_pac")  # on the Hub: "manycaps/emscore_pac"
 >>> caption = text_of_windows([np.array([[1.0, 0.0], [0.0, 1.0]])], [np.ones(2)])
 >>> match_video(caption, np.array([[0.0, 2.0]]))
 Match(coarse=1.0, fine_precision=0.5, fine_recall=1.0, fine_f=0.6666666666666666)

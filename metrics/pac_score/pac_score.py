@@ -37,8 +37,10 @@ CLIP weights and weight 2.5 the same module computes CLIP-S. Higher is better.
 """
 
 _EXAMPLES = """
->>> pac_score = evaluate.load("metrics/pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
->>> pac_score.compute(predictions=["a red square"], images=["red_square.png"])  # doctest: +SKIP
+>>> pac_score = evaluate.load("metrics/pac_score")  # on the Hub: "manycaps/pac_score"
+>>> captions = np.array([[[1.0, 0.0]], [[3.0, 4.0]]])  # features of captions, and of their images
+>>> pac_score.compute(prediction_embeddings=captions, images=np.array([[1.0, 0.0], [1.0, 0.0]]))["pac_score"]
+1.6
 >>> pac_s(np.array([0.5, -0.5]), 2.0).tolist()
 [1.0, 0.0]
 >>> pac_s(np.array([0.5, -0.5]), 2.5).tolist()  # CLIP-S

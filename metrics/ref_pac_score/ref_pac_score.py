@@ -38,8 +38,14 @@ Higher is better.
 """
 
 _EXAMPLES = """
->>> ref_pac = evaluate.load("metrics/ref_pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
 >>> import numpy as np
+>>> ref_pac = evaluate.load("metrics/ref_pac_score")  # on the Hub: "manycaps/ref_pac_score"
+>>> features = np.array([[[3.0, 4.0]]])  # of one caption, of the human caption beside it, and of their image
+>>> result = ref_pac.compute(
+...     prediction_embeddings=features, reference_embeddings=features, images=np.array([[1.0, 0.0]])
+... )
+>>> round(result["pac_score"], 4), round(result["ref_pac_score"], 4)
+(1.2, 1.0909)
 >>> ref_pac_s(np.array([1.0, 2.0]), np.array([1.0, -0.5])).tolist()
 [1.0, 0.0]
 """

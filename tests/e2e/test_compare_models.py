@@ -8,7 +8,7 @@ import pytest
 from manycaps import command_line
 from manycaps.installed_modules import data_folder
 from scripts.toy.toy_scenes import draw_toy_scene
-from tests.comparison_cases import caption_rows, write_captions
+from tests.comparison_cases import WORDS, caption_rows, write_captions
 from tests.oracles.tiny_sentence_model import save_tiny_model
 from tests.video_clips import write_clip
 
@@ -70,7 +70,7 @@ def test_shuffled_captions_make_no_difference_to_networks(tmp_path):
     rows, rng = caption_rows(12, 3), np.random.default_rng(0)
     shuffled = {"shuffled": [list(rng.permutation(row)) for row in rows["base"]]}
     files = write_captions(tmp_path, {"references": rows["references"], "mine": rows["base"], **shuffled})
-    encoder = save_tiny_model(tmp_path / "encoder")
+    encoder = save_tiny_model(tmp_path / "encoder", words=WORDS)
     arguments = [files["mine"], files["shuffled"], "-r", files["references"], "--encoder", encoder]
     numbers = numbers_of(tmp_path, *arguments, "-m", "trm_bert,mmd_bert,fid_bert")
     assert list(numbers["metrics"]) == ["trm_bert_excess", "cosine", "mmd_bert_excess", "fid_bert_excess"]

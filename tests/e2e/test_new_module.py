@@ -18,7 +18,9 @@ KINDS = {"metric": "word_share", "measurement": "word_count"}
 FOLDERS = ("metrics/word_share/", "measurements/word_count/")
 
 # What tools write of a new module, in files that already exist.
-WRITTEN_TABLES = {"docs/metrics.md", "docs/options.md", "manycaps/declared.json", "pyproject.toml"}
+WRITTEN_TABLES = {
+    *("docs/metrics.md", "docs/options.md", "manycaps/declared.json", "manycaps/module_types.pyi", "pyproject.toml")
+}
 
 
 # Of the repository, all that a new module is made of and tested with.
@@ -86,7 +88,9 @@ def test_commands_take_a_new_module(repository, tmp_path):
         (first, "predictions", "a dog"),
         (second, "predictions", "a cat"),
     ):
-        lines = [json.dumps({"id": str(number), column: [caption]}) + "\n" for number in range(8)]
+        verbs = "runs sits eats plays sleeps jumps swims barks".split()  # no two rows have one reference
+        rows = [{"id": str(i), column: [caption.replace("runs", verb)]} for i, verb in enumerate(verbs)]
+        lines = [json.dumps(row) + "\n" for row in rows]
         pathlib.Path(path).write_text("".join(lines))
     given = ["-r", references, "-m", "word_share"]
     commands = {

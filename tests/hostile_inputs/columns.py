@@ -161,6 +161,8 @@ CASES = {
         f"{m}/{c}_{n}": whole(m, c, make, "" if n.startswith("too_") else c)
         for m, c in DOORS
         for n, make in BAD_COLUMNS.items()
+        # A module's only column may be empty, as the last batch of a loop is.
+        if not (c == "data" and n in ("empty", "empty_array"))
         if not (n.startswith("too_") and c == "data")
     },
     **{f"{m}/{c}_{n}_is_right": same(m, c, make) for m, c in DOORS for n, make in GOOD_COLUMNS.items()},

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import PIL.Image
 
-from scripts.repository import push_to_hub
+from manycaps import hub_spaces
 from tests.hostile_inputs.command_lines import lines_of
 from tests.modules.sample_inputs import small_checkpoint, small_meteor15_data
 
@@ -68,7 +68,7 @@ def prepare() -> None:
 
 def complaint(name: str) -> str | None:
     """Let a page compute its largest input; say what is against the rule, or return None."""
-    page = runpy.run_path(str(push_to_hub.space_folders()[name] / "app.py"))["page"]
+    page = runpy.run_path(str(hub_spaces.space_folders()[name] / "app.py"))["page"]
     (compute,) = (event for event in page.fns.values() if event.api_name == "compute")
     with tempfile.TemporaryDirectory() as folder:
         shown = compute.fn(*LARGEST[name](pathlib.Path(folder)))

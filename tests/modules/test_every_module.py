@@ -23,8 +23,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import manycaps
-from manycaps import command_line
-from scripts.repository import push_to_hub
+from manycaps import command_line, hub_spaces
 from tests.documents import blocks
 from tests.large_packages import evaluate
 from tests.modules.conftest import FOLDERS, ROOT
@@ -104,9 +103,22 @@ def test_cases_for_the_widget_of_evaluate_hold(folder):
 def test_every_example_on_the_card_runs(folder):
     text = "\n".join(FENCED_PYTHON.findall((folder / "README.md").read_text(encoding="utf-8")))
     card = doctest.DocTestParser().get_doctest(text, {}, f"{folder.name}/README.md", None, 0)
-    assert sum(not example.options.get(doctest.SKIP) for example in card.examples) > 1
+    assert len(card.examples) > 1
     flags = doctest.NORMALIZE_WHITESPACE
     assert doctest.DocTestRunner(optionflags=flags).run(card).failed == 0
+
+
+def test_no_directive_of_a_test_is_shown_to_users(folder):
+    module = load_module(folder)
+    for text in ((folder / "README.md").read_text(encoding="utf-8"), module.inputs_description, type(module).__doc__):
+        assert "doctest:" not in text
+
+
+def test_evaluate_knows_the_license_the_home_page_and_the_code(folder):
+    info = load_module(folder).info
+    assert info.license == importlib.metadata.metadata("manycaps")["License-Expression"]
+    assert info.homepage == f"https://huggingface.co/spaces/manycaps/{folder.name}"
+    assert info.codebase_urls == [f"{info.homepage}/tree/main"]
 
 
 # Names that cannot be imported, then what is run: programs, or cards with examples.
@@ -218,7 +230,7 @@ def third_party_imports(path):
 def test_requirements_list_every_third_party_import(space):
     lines = (space / "requirements.txt").read_text(encoding="utf-8").splitlines()
     listed = {re.split(r"[<>=~!\[; ]", line)[0].lower().replace("_", "-") for line in lines if line.strip()}
-    pages = push_to_hub.page_files((space / "app.py").read_text(encoding="utf-8"))
+    pages = hub_spaces.page_files((space / "app.py").read_text(encoding="utf-8"), later=False)
     for path in [*space.glob("*.py"), *(ROOT / name for name in pages if name.endswith(".py"))]:
         names = third_party_imports(path.resolve())
         if path.name == "app.py" or path.parent != space:

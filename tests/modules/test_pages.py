@@ -1,6 +1,7 @@
 """Pages of all modules and commands: rules, options, limits, and what their examples show; no browser is needed."""
 
 import ast
+import json
 import re
 import runpy
 import subprocess
@@ -13,12 +14,13 @@ pytest.importorskip("gradio", reason="gradio is not installed: pip install -r te
 pytest.importorskip("av", reason="av is not installed: pip install -r tests/requirements.txt")
 import gradio as gr
 
+from manycaps import hub_spaces
 from manycaps.catalog import MODULES
 from manycaps.kit.base import InputError
 from manycaps.kit.videos import VideoSize
 from manycaps.pages import human_parity
 from manycaps.pages.module_page import check_clip, module_form, module_page
-from scripts.repository import new_module, push_to_hub
+from scripts.repository import new_module
 from tests.modules.conftest import DISTRIBUTION_FOLDERS, FOLDERS, ROOT, SPACES, folder_name
 from tests.modules.sample_inputs import CLIP_MODULES, module_of, small_checkpoint, small_meteor15_data
 from tests.modules.test_every_module import load_module
@@ -36,7 +38,7 @@ def app_text(space):
 
 def page_programs(space):
     """Name and text of every program of manycaps/pages that a folder's page needs."""
-    files = push_to_hub.page_files(app_text(space))
+    files = hub_spaces.page_files(app_text(space))
     return {name: content.decode() for name, content in files.items() if name.endswith(".py")}
 
 
@@ -66,7 +68,7 @@ def test_without_the_package_a_page_says_in_one_line_what_to_install():
 
 
 def test_a_page_names_no_path_and_no_address(space):
-    own = {name: text for name, text in page_programs(space).items() if not name.startswith("manycaps/kit/")}
+    own = {name: text for name, text in page_programs(space).items() if name.startswith("manycaps/pages/")}
     for name, source in {"app.py": app_text(space), **own}.items():
         texts = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
         assert not [text for text in texts if isinstance(text, str) and re.match(r"[a-z]+:/|/|~.", text)], name
@@ -157,7 +159,7 @@ def test_one_image_has_an_answer_or_a_message(name):
     example = next(iter(form.examples.values()))
     values = example() if callable(example) else example
     texts = values if isinstance(values, tuple) else (values,)
-    one = [text.split("\n\n")[0] if "\n\n" in text else text for text in texts]
+    one = [text.split("\n\n")[0] if text and "\n\n" in text else text for text in texts]
     if name in ("trm_cider", "cider_d", "vdtk_leave_one_out", "novelty"):  # which read the other rows
         with pytest.raises(InputError, match="at least 2 rows |rows of two images"):
             form.measure(*one)
@@ -176,11 +178,94 @@ def test_objects_of_one_image_are_listed():
 def test_what_is_read_first_is_defined_and_a_repeated_caption_is_drawn_once():
     form = human_parity.form(module_of("human_parity"))
     five = ["\n\n".join(box.split("\n\n")[:5]) for box in form.examples["One caption repeated"][:2]]
-    answer, _, most_unlike, others = form.measure(*five, "METEOR")
+    answer, _, most_unlike, others = form.measure(*five, None, "METEOR")
     assert "not defined" not in answer
-    assert "| `odd_wording_share` | not defined |" in others
+    assert "| `wording_gap` | not defined |" in others
     captions = most_unlike.description.partition(": ")[2].rstrip(".").split(", ")
     assert len(captions) == len(set(captions)) > 1
+
+
+# Columns of a file of captions, two images; and what the page must say of files that it refuses.
+UPLOADED = [
+    {"predictions": ["a dog runs", "a wet dog"], "references": ["a dog on the beach", "a brown dog", "a dog plays"]},
+    {"predictions": ["a man cooks", "a cook"], "references": ["a man at the stove", "somebody cooks", "breakfast"]},
+]
+
+
+def uploaded(folder, rows, name="captions.jsonl"):
+    (folder / name).write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return str(folder / name)
+
+
+@pytest.mark.parametrize("names", [("predictions", "references"), ("captions", "refs"), ("outputs", "targets")])
+def test_a_file_gives_what_the_boxes_give(names, tmp_path):
+    form = human_parity.form(module_of("human_parity"))
+    boxes = ["\n\n".join("\n".join(row[column]) for row in UPLOADED) for column in UPLOADED[0]]
+    rows = [dict(zip(names, row.values(), strict=True)) for row in UPLOADED]
+    answer, *_, others = form.measure("", "", uploaded(tmp_path, rows), "METEOR")
+    of_boxes, *_, others_of_boxes = form.measure(*boxes, None, "METEOR")
+    assert (answer, others) == (of_boxes, others_of_boxes)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "message"),
+    [
+        ("captions.jsonl", UPLOADED * 51, "file: expected at most 100 rows on this page, got 101."),
+        ("captions.jsonl", [{**UPLOADED[0], "references": ["a"] * 21}], "references[0]: expected at most 20 captions"),
+        ("captions.jsonl", [{**UPLOADED[0], "predictions": ["a" * 301]}], "predictions[0][0]: expected at most 300 c"),
+        ("captions.parquet", UPLOADED, "file: expected files of the kinds .jsonl, .json, .csv, .tsv, got"),
+        ("captions.jsonl", [{"a": 1}], "captions.jsonl: "),
+        ("captions.jsonl", [{"text": "x" * 2_100_000}], "file: expected at most 2 megabytes on this page, got 2.1."),
+    ],
+)
+def test_a_file_is_bounded_and_named_as_the_user_does(name, rows, message, tmp_path):
+    with pytest.raises(InputError) as raised:
+        human_parity.rows_of_file(uploaded(tmp_path, rows, name))
+    assert str(raised.value).startswith(message)
+    assert str(tmp_path) not in str(raised.value)
+
+
+def test_boxes_and_a_file_are_not_mixed(tmp_path):
+    form = human_parity.form(module_of("human_parity"))
+    with pytest.raises(InputError, match="file: expected the boxes or a file, got both. Empty the boxes, or remove"):
+        form.measure("a dog", "", uploaded(tmp_path, UPLOADED), "METEOR")
+
+
+def test_nothing_that_an_uploaded_table_names_is_opened(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["manycaps.caption_tables.source"], "find_medium", lambda *_: pytest.fail("opened"))
+    rows = [{"id": i, **row, "image": "http://127.0.0.1:9/a.png"} for i, row in enumerate(UPLOADED)]
+    assert human_parity.rows_of_file(uploaded(tmp_path, rows))["predictions"] == [
+        row["predictions"] for row in UPLOADED
+    ]
+
+
+def test_people_stand_beside_the_system():
+    form = human_parity.form(module_of("human_parity"))
+    answer, *_ = form.measure(*form.examples["One caption repeated"])
+    first = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", answer, re.MULTILINE))
+    assert len(first) == human_parity.N_FIRST
+    assert first["near_duplicate_share"] == "1.0000<br>people 0.0500"
+    assert first["unsupported_share"].endswith("<br>people 0.0500")
+    assert re.fullmatch(r"[\d.]+<br>people [\d.]+", first["words_per_text"])
+    assert "people" not in first["human_parity_p_value"]
+    assert "_of_people`" not in answer
+
+
+def test_programs_name_what_they_give_to_a_page(space, monkeypatch):
+    monkeypatch.setenv("MANYCAPS_CHECKPOINT", small_checkpoint())
+    monkeypatch.setenv("MANYCAPS_METEOR15_DATA", small_meteor15_data())
+    monkeypatch.syspath_prepend(str(space))
+    page = runpy.run_path(str(space / "app.py"))["page"]
+    named = [each["parameter_name"] for each in page.get_api_info()["named_endpoints"]["/compute"]["parameters"]]
+    assert len(named) == len(compute_event(page).inputs) == len(set(named))
+    if space.name == "compare":
+        assert named == ["system_1", "system_2", "system_3", "references", "metric"]
+    else:
+        own, more = module_of(space.name).own_columns(), ("file",) if space.name == "human_parity" else ()
+        assert set(named) <= {*own, *more, *module_of(space.name).DEFAULTS}
+        assert named[: len(own)] == sorted(
+            own, key=lambda column: (column not in ("images", "videos"), own.index(column))
+        )
 
 
 def test_a_minute_as_phones_record_it():

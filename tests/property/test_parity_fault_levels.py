@@ -5,8 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from manycaps.kit.parity_faults import CorpusFaults, SplitFaults, more_faults_than, quantile_fault, support_groups
-from manycaps.kit.parity_sentences import SupportBlock, compared_values
+from manycaps.kit.parity_faults import (
+    CorpusFaults,
+    SplitFaults,
+    counted_fault,
+    more_faults_than,
+    quantile_fault,
+    support_groups,
+)
+from manycaps.kit.parity_sentences import BothSides, SideValues, SupportBlock, compared_values
 
 # Draws of a cell, and standard errors around what is stated.
 N_DRAWS, N_ERRORS = 400, 4
@@ -73,3 +80,22 @@ def test_equal_systems_have_more_faults_than_each_other_in_five_percent(wrong):
             systems.append(CorpusFaults({"unsupported_share": fault_of(block, seed)}, 60))
         found.append(more_faults_than(*systems, None) <= 0.05)
     assert np.mean(found) <= 0.05 + N_ERRORS * math.sqrt(0.05 * 0.95 / N_DRAWS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_rows", "m", "n"), [(20, 1, 4), (20, 5, 5), (60, 1, 4), (200, 5, 5)])
+@pytest.mark.parametrize("share", [0.03, 0.08, 0.6])
+def test_the_intervals_of_counted_faults_hold_their_shares(n_rows, m, n, share):
+    """Repetitions, of people 3%: where none is found, the interval is no point."""
+    rng, of_people = np.random.default_rng(3), 0.03
+    faults = []
+    for _ in range(N_DRAWS):
+        sides = []
+        for count, rate in ((m, share), (n, of_people)):
+            rows, texts = np.repeat(np.arange(n_rows), count), np.tile(np.arange(count), n_rows)
+            values = (rng.random(n_rows * count) < rate).astype(float)
+            sides.append(SideValues(values, np.full(len(rows), 1 / count), rows, texts, np.zeros_like(rows)))
+        faults.append(counted_fault(BothSides(*sides), n_rows, None, 0.95))
+    least = 0.93 - N_ERRORS * math.sqrt(0.07 * 0.93 / N_DRAWS)
+    assert np.mean([fault.share.low <= share <= fault.share.high for fault in faults]) >= least
+    assert np.mean([fault.low <= share - of_people <= fault.high for fault in faults]) >= least

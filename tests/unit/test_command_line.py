@@ -38,6 +38,7 @@ REQUIRED = {
     "diversity": ["captions.jsonl"],
     "judge": ["scores.jsonl", "-r", "references.jsonl"],
     "plan": ["pilot.jsonl"],
+    "push": ["trm_meteor", "--org", "me", "--dry-run"],
     "rows": ["captions.jsonl"],
     "human-correlation": ["--benchmark", "composite", "--metric", "pac_score"],
     "make-positives": ["data", "output"],
@@ -139,6 +140,7 @@ def test_the_extras_of_the_packages_are_those_of_the_package():
         "open_clip": "open_clip_torch",
         "ray": "ray[data]",
         "sentence_transformers": "sentence-transformers",
+        "yaml": "pyyaml",
     }
     for package, extra in EXTRAS.items():
         assert f'"{names.get(package, package)}>=' in lists[extra] or f'"{package}==' in lists[extra], package

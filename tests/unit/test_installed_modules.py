@@ -120,6 +120,15 @@ def test_an_exported_card_leads_to_what_travels_with_it(name, tmp_path):
     assert [broken_links(path) for path in (folder / "README.md", *documents)] == [[]] * (1 + len(documents))
 
 
+@pytest.mark.parametrize("name", ["human_parity", "trm_meteor", "pac_score"])
+def test_an_exported_folder_has_nothing_that_needs_the_package(name, tmp_path):
+    folder = installed_modules.export_module(name, tmp_path)
+    assert not (folder / "app.py").exists()
+    programs = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
+    assert len(programs) > 5
+    assert [text for text in programs if re.search(r"^\s*(from|import) (manycaps|gradio)", text, re.MULTILINE)] == []
+
+
 def anchors_of(path):
     """Anchors of a document's titles, as GitHub, the Hub and the site make them."""
     titles = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)

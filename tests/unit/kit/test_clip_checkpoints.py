@@ -6,6 +6,7 @@ import http.server
 import json
 import threading
 import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 import huggingface_hub
@@ -206,6 +207,7 @@ def test_advice_without_the_hub_fits_the_option(asked_urls):
         with pytest.raises(ValueError, match=f"^{option}: expected the Hub repository org/clip, got none") as raised:
             load("pac_score", **options).compute(predictions=["a dog"], images=[np.ones((8, 8, 3), np.uint8)])
         assert advice in str(raised.value)
+        assert "".join(traceback.format_exception(raised.value)).count("Traceback") == 1
     assert len(asked_urls) == 2
 
 

