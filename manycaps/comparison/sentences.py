@@ -92,6 +92,21 @@ def as_list(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
+def times_as_long(ratio: float) -> str:
+    """Say how many times as long texts are.
+
+    >>> [times_as_long(ratio) for ratio in (2.04, 1.6, 1.04, 0.97, 0.7, 0.5, 8.2)]
+    ['twice as long as', '1.6 times as long as', 'slightly longer than', 'slightly shorter than', '0.7 times as long as', 'half as long as', '8 times as long as']
+    """
+    if 1.95 <= ratio < 2.05:
+        return "twice as long as"
+    if 0.475 <= ratio < 0.525:
+        return "half as long as"
+    if 0.95 < ratio < 1.05:
+        return "slightly longer than" if ratio > 1 else "slightly shorter than"
+    return f"{ratio:.0f} times as long as" if ratio >= 5 else f"{ratio:.2g} times as long as"
+
+
 # --------------------------------------------------------------------------------------------------------------------
 # A system and people.
 
@@ -183,21 +198,6 @@ def too_long_to_compare() -> str:
 def other_length(words: float, people: float) -> str:
     """Say how long texts are beside people's."""
     return f"Its texts are {times_as_long(words / people)} people's ({words:.3g} and {people:.3g} words)."
-
-
-def times_as_long(ratio: float) -> str:
-    """Say how many times as long texts are.
-
-    >>> [times_as_long(ratio) for ratio in (2.04, 1.6, 1.04, 0.97, 0.7, 0.5, 8.2)]
-    ['twice as long as', '1.6 times as long as', 'slightly longer than', 'slightly shorter than', '0.7 times as long as', 'half as long as', '8 times as long as']
-    """
-    if 1.95 <= ratio < 2.05:
-        return "twice as long as"
-    if 0.475 <= ratio < 0.525:
-        return "half as long as"
-    if 0.95 < ratio < 1.05:
-        return "slightly longer than" if ratio > 1 else "slightly shorter than"
-    return f"{ratio:.0f} times as long as" if ratio >= 5 else f"{ratio:.2g} times as long as"
 
 
 @said_when(
