@@ -59,6 +59,8 @@ from .kit.parity_tests import (
     plan_human_parity,
     plan_wrong_captions,
 )
+from .kit.sets_classes import answer_classes, semantic_entropy
+from .kit.sets_homogeneity import HomogeneityTest, homogeneity_matrix, homogeneity_test
 from .kit.tokenization import ptb_tokenize, tokenize
 from .kit.training_rewards import energy_rewards, kernel_rewards, self_critical
 from .kit.triangle_rank import triangle_rank_p_values, triangle_rank_statistic
@@ -106,6 +108,7 @@ __all__ = [  # noqa: RUF022
     "density_coverage",
     "kid",
     # Diversity of sets, and what is novel in them.
+    "answer_classes",
     "compression_ratio",
     "distinct_k",
     "div_n",
@@ -113,6 +116,7 @@ __all__ = [  # noqa: RUF022
     "novelty",
     "self_bleu",
     "self_cider",
+    "semantic_entropy",
     "unique_share",
     "utility_k",
     "vendi_score",
@@ -129,9 +133,12 @@ __all__ = [  # noqa: RUF022
     "plan_human_parity",
     "plan_wrong_captions",
     # Systems.
+    "HomogeneityTest",
     "CorpusBleuTest",
     "PairedTest",
     "holm_p_values",
+    "homogeneity_matrix",
+    "homogeneity_test",
     "paired_corpus_bleu_test",
     "paired_test",
     # Judges.

@@ -440,6 +440,7 @@ class SetDiversity(Module, Protocol):
         sizes: Any = 'equal',
         equivalent: Any = None,
         k: Any = None,
+        classes: Any = 'connected',
         answer_order: Any = 'any',
         quality: Any = None,
         encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
@@ -447,6 +448,34 @@ class SetDiversity(Module, Protocol):
         dtype: Any = 'float32',
         batch_size: int | None = 64,
         long_texts: Any = 'truncate',
+        confidence_level: Any = None,
+        clusters: Any = None,
+        details: bool | None = False,
+    ) -> dict[str, Any]: ...
+
+class Homogeneity(Module, Protocol):
+
+
+    def compute(
+        self,
+        *,
+        predictions: Iterable[Any] | None = None,
+        references: Iterable[Any] | None = None,
+        others: Any = None,
+        distance: Any = 'ngram',
+        equivalent: Any = 0.3,
+        classes: Any = 'first',
+        tokenizer: Any = 'ptb',
+        encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+        device: Any = 'auto',
+        dtype: Any = 'float32',
+        batch_size: int | None = 64,
+        long_texts: Any = 'truncate',
+        p_value: Any = 'chi-squared',
+        n_resamples: int | None = 9999,
+        seed: int | None = 0,
+        confidence_level: Any = None,
+        clusters: Any = None,
         details: bool | None = False,
     ) -> dict[str, Any]: ...
 
@@ -980,6 +1009,7 @@ def load(
     sizes: Any = 'equal',
     equivalent: Any = None,
     k: Any = None,
+    classes: Any = 'connected',
     answer_order: Any = 'any',
     quality: Any = None,
     encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
@@ -987,6 +1017,8 @@ def load(
     dtype: Any = 'float32',
     batch_size: int | None = 64,
     long_texts: Any = 'truncate',
+    confidence_level: Any = None,
+    clusters: Any = None,
     details: bool | None = False,
     keep_in_memory: Any = ...,
     cache_dir: Any = ...,
@@ -994,6 +1026,34 @@ def load(
     num_process: Any = ...,
     process_id: Any = ...,
 ) -> SetDiversity: ...
+
+@overload
+def load(
+    name: Literal["homogeneity"],
+    config_name: str | None = None,
+    *,
+    others: Any = None,
+    distance: Any = 'ngram',
+    equivalent: Any = 0.3,
+    classes: Any = 'first',
+    tokenizer: Any = 'ptb',
+    encoder: Any = 'sentence-transformers/all-MiniLM-L6-v2',
+    device: Any = 'auto',
+    dtype: Any = 'float32',
+    batch_size: int | None = 64,
+    long_texts: Any = 'truncate',
+    p_value: Any = 'chi-squared',
+    n_resamples: int | None = 9999,
+    seed: int | None = 0,
+    confidence_level: Any = None,
+    clusters: Any = None,
+    details: bool | None = False,
+    keep_in_memory: Any = ...,
+    cache_dir: Any = ...,
+    experiment_id: Any = ...,
+    num_process: Any = ...,
+    process_id: Any = ...,
+) -> Homogeneity: ...
 
 @overload
 def load(

@@ -5,6 +5,8 @@ manycaps diversity human.jsonl model.csv --names Human Model --column captions
 manycaps diversity rows.json rows.json --column references candidates
 manycaps diversity pairs.csv --column caption --group-by video
 manycaps diversity someone/captions --split validation --semantic --pos en_core_web_sm
+manycaps diversity answers.jsonl --sets                    many answers to each prompt, no references
+manycaps diversity base.jsonl tuned.jsonl --sets           the same prompts: which model repeats itself more?
 
 Each source is a file, a folder, a pattern or an address as `manycaps score` takes them, a folder that `datasets` saved,
 or a data set's name on the Hub. All but .json is read as a stream; text and tars may end in .gz.
@@ -25,7 +27,13 @@ image or a video (image_id, video_id, id, image, file_name, video, ...), whereve
 column, and groups lines with lists, too. Both take one name for all sources, or one for each, with - for none. The
 page makes no network requests.
 
---semantic and --encoder need `pip install 'manycaps[embeddings]'`, --pos needs `pip install 'manycaps[report]'`.
+--sets measures every row by itself: Vendi scores, self-BLEU, self-CIDEr and more, and with --equivalent classes of
+texts that say the same, each a mean over rows with its interval. Several sources are compared row by row, paired by id,
+or by place where lines have no id: tests by random signs of rows, p-values adjusted by Holm's rule, and the rows that
+find a difference. All rows are then held in memory.
+
+--semantic, --encoder and --equivalent need `pip install 'manycaps[embeddings]'`, --pos needs
+`pip install 'manycaps[report]'`.
 """
 
 import argparse
@@ -46,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.diversity import diversity
-    from manycaps.report.diversity_page import levels_text
+    from manycaps.report.diversity_page import levels_text, sets_text
     from manycaps.saved_files import check_can_be_written
 
     options = options_of(arguments, DiversityOptions)
@@ -57,4 +65,6 @@ def run(arguments: argparse.Namespace) -> None:
         print_json(measured.to_dict())
     else:
         print(levels_text(measured.figures))
+        if measured.sets is not None:
+            print(f"\n{sets_text(measured.sets)}")
     print(f"wrote {arguments.output}", file=sys.stderr)

@@ -26,16 +26,15 @@ shows METEOR, CIDEr and BLEU on trial.
 """
 
 import argparse
-import pathlib
 import sys
 
-from manycaps.command_options import add_format, add_options, options_of, print_json
+from manycaps.command_options import add_format, add_options, options_of, path_of, print_json
 from manycaps.judges.judge_options import JudgeOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("-o", "--output", type=pathlib.Path, metavar="FILE", help="a page of the answer (HTML)")
+    parser.add_argument("-o", "--output", type=path_of, metavar="FILE", help="a page of the answer (HTML)")
     add_format(parser, "md", "latex")
     add_options(parser, JudgeOptions)
 

@@ -211,7 +211,7 @@ def nearest_setting(
     check_two_captions(rows)
     n_rows = next(iter(rows.values())).distances.n_rows
     halves = halves_of(n_rows, clusters, seed)
-    check_enough_rows(min(map(len, halves)), n_rows)
+    check_enough_rows(min(map(len, halves)), n_rows, n_rows if clusters is None else len(set(clusters)))
     systems = systems_beside_people(rows, clusters, seed)
     compared = {system.name: system.rows for system in systems if not system.copies}
     pairs = compare_pairs(systems, clusters, rounding=rounding, margin=None, n_resamples=n_resamples, seed=seed)
@@ -222,12 +222,12 @@ def nearest_setting(
     )
 
 
-def check_enough_rows(n_least: int, n_rows: int) -> None:
+def check_enough_rows(n_least: int, n_rows: int, n_clusters: int) -> None:
     """Raise unless there are enough rows to choose on some and test on others."""
     if n_least < LEAST_ROWS:
         raise InputError(
             "rows",
             f"{2 * LEAST_ROWS} or more with references, half of them to choose and half to test",
-            n_rows,
+            n_rows if n_clusters == n_rows else f"{n_rows} in {n_clusters} clusters, which stay together",
             "Give more.",
         )

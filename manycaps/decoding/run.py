@@ -220,7 +220,7 @@ class Samples:
                 "out.",
                 stacklevel=2,
             )
-        check_enough_rows(len(self.items) // 2, len(self.items))
+        check_enough_rows(len(self.items) // 2, len(self.items), len(self.items))
         self.settings = {setting.name: setting for setting in options.settings}
         self._sampler: Sampler = load_sampler(self._sample, self.items, options.settings)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from manycaps.command_options import EncoderName, EncoderOptions, Option
 from manycaps.kit.base import InputError
+from manycaps.kit.sets_classes import CLASS_RULES
 
 # The sentence encoder of Chan et al. (2022), https://arxiv.org/abs/2205.06253.
 PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
@@ -30,6 +31,17 @@ class DiversityOptions(EncoderOptions):
     semantic: Annotated[bool, Option(f"distances by {PAPER_ENCODER}")] = False
     encoder: EncoderName = None
     pos: Annotated[str | None, Option("count nouns and verbs by a spaCy pipeline", "PIPELINE")] = None
+    sets: Annotated[bool, Option("measure row by row, and compare the sources row by row")] = False
+    equivalent: Annotated[
+        float | None,
+        Option("with --sets: cosine distance up to which two texts say the same, such as 0.3", "X", least=0, most=1.99),
+    ] = None
+    classes: Annotated[
+        str, Option("with --equivalent: texts near to one text, or to the first of a class", choices=CLASS_RULES)
+    ] = "first"
+    clusters: Annotated[
+        str | None, Option("with --sets: rows whose ids have the same match belong together", "REGEX")
+    ] = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
@@ -37,9 +49,18 @@ class DiversityOptions(EncoderOptions):
 
         super().__post_init__()
         check_word_source(self.tokenizer)
+        needed = {"equivalent": ("sets", None), "clusters": ("sets", None), "classes": ("equivalent", "first")}
+        for name, (other, default) in needed.items():
+            if getattr(self, name) != default and not is_given(getattr(self, other)):
+                raise InputError(f"--{name}", f"--{other} beside it", "none", f"Give --{other}, or leave this out.")
         columns = for_each_source(self.column, len(self.sources), "--column")
         for_each_source(self.group_by, len(self.sources), "--group-by")
         check_names(self.sources, self.names, columns)
+
+
+def is_given(value: object) -> bool:
+    """Return whether an option is given: a flag that is set, or any value, 0 among them."""
+    return value is not None and value is not False
 
 
 def check_names(

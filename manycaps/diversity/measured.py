@@ -1,11 +1,9 @@
 """From the options of a measurement to the figures: read every source once, through all levels that are asked for."""
 
 import collections
-import functools
 import pathlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 import tqdm
@@ -13,9 +11,11 @@ import tqdm
 from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
 from manycaps.command_options import encoder_options
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, check_names, for_each_source
+from manycaps.diversity.encoders import LoadedEncoder, load_encoder
 from manycaps.diversity.figures import DiversityFigures
 from manycaps.diversity.leave_one_out import RowSample, reference_curves, variance_curve
-from manycaps.kit.base import EmptyCaptions, warn_of_unread, words_of_unknown
+from manycaps.diversity.sets import read_sources, set_figures
+from manycaps.kit.base import EmptyCaptions, words_of_unknown
 from manycaps.kit.diversity_measures import CHUNK_CAPTIONS, CaptionDiversity, row_chunks
 from manycaps.kit.tokenization import as_tagger, token_finder
 from manycaps.saved_files import write_text_atomically
@@ -26,9 +26,9 @@ class MeasuredDiversity(DiversityFigures):
 
     def _repr_html_(self) -> str:
         """Return the tables, as a notebook shows them."""
-        from manycaps.report.diversity_page import as_tables
+        from manycaps.report.diversity_page import as_tables, set_sections
 
-        return "".join(as_tables(self.figures))
+        return "".join(as_tables(self.figures) + set_sections(self.sets))
 
     def save(self, path: str | pathlib.Path) -> None:
         """Write the page.
@@ -66,6 +66,9 @@ def diversity(options: DiversityOptions) -> MeasuredDiversity:
     groups = for_each_source(options.group_by, len(options.sources), "--group-by")
     names = check_names(options.sources, options.names, columns)
     parts = zip(options.sources, names, columns, groups, strict=True)
+    rows = None
+    if options.sets:  # read first, so that other rows are refused before anything is measured
+        rows = read_sources(dict(zip(names, options.sources, strict=True)), columns, groups, options)
     sources = {name: measure_source(source, name, column, group, options) for source, name, column, group in parts}
     diversities = {name: diversity for name, (diversity, *_) in sources.items()}
     samples = {name: sample for name, (_, sample, _) in sources.items()}
@@ -86,6 +89,7 @@ def diversity(options: DiversityOptions) -> MeasuredDiversity:
         figures=figures,
         curves=curves,
         points=points,
+        sets=None if rows is None else set_figures(rows, options),
     )
 
 
@@ -117,43 +121,10 @@ def measure_source(
     return diversity, sample, dict(n_long)
 
 
-class LoadedEncoder(NamedTuple):
-    """What embeds captions."""
-
-    embed: Callable[[list[str]], np.ndarray]
-    # Counts captions that it does not read as a whole, and warns of them, and word pieces that it does not know.
-    count_unread: Callable[[list[str]], dict[str, int]]
-    # Raises for a caption of which it knows nothing; takes columns of rows, and what names a caption by its place.
-    check_known: Callable[[Mapping[str, Sequence[Sequence[str]]], Callable[..., str]], None] = lambda _rows, _place: (
-        None
-    )
-
-
 def encoder_of(options: DiversityOptions) -> LoadedEncoder | None:
     """Return the encoder that the options ask for; None for none."""
     is_asked_for = options.semantic or options.encoder
     return load_encoder(**{"encoder": PAPER_ENCODER, **encoder_options(options)}) if is_asked_for else None
-
-
-@functools.cache
-def load_encoder(**options: str) -> LoadedEncoder:
-    """Return a sentence-transformers model, loaded when it is first needed."""
-    # torch is loaded only where distances are asked for.
-    from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
-
-    given = {**ENCODER_DEFAULTS, **options}
-    encoder, progress = SentenceEncoder(), functools.partial(tqdm.tqdm, leave=False)
-
-    def count_unread(captions: list[str]) -> dict[str, int]:
-        counts = encoder.count_unread(captions, given)
-        # How many pieces are unknown is known when all captions are read.
-        warn_of_unread({name: number for name, number in counts.items() if name == "n_truncated"}, given)
-        return counts
-
-    def check_known(columns: Mapping[str, Sequence[Sequence[str]]], place: Callable[..., str]) -> None:
-        encoder.check_known(columns, given, place)
-
-    return LoadedEncoder(lambda captions: encoder.embed(captions, given, progress), count_unread, check_known)
 
 
 def _variance_points(sample: RowSample, embed: Callable[[list[str]], np.ndarray]) -> list[tuple[float, float]]:

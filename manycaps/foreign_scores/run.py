@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 
+from manycaps.caption_tables.ids import check_ids_meet
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.foreign_scores.ranking import ScoreComparison, ScoreRanking, compare_scores
 from manycaps.foreign_scores.score_tables import ScoreTable, read_score_tables
@@ -71,6 +72,11 @@ def _ranking(table: ScoreTable, name: str, options: CompareOptions, notes: list[
     if len(has_all) < len(table.items):
         missing = [(system, item) for item in table.items for system in table.systems if (system, item) not in samples]
         system, item = missing[0]
+        if not has_all:
+            fix = "No item has scores of all systems: check the ids."
+            first, *others = ([item for item in table.items if (each, item) in samples] for each in table.systems)
+            for other_name, other in zip(table.systems[1:], others, strict=True):
+                check_ids_meet(f"scores of {quote_value(other_name)}", other, quote_value(table.systems[0]), first, fix)
         if not options.common_rows or not has_all:
             raise InputError(
                 "--scores",

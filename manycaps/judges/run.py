@@ -7,6 +7,7 @@ from typing import Any
 
 from manycaps.caption_tables import good_rows, open_source
 from manycaps.caption_tables.columns import as_columns, columns_of
+from manycaps.caption_tables.ids import check_ids_meet
 from manycaps.foreign_scores.run import clusters_of_items
 from manycaps.foreign_scores.score_tables import TEXT_COLUMNS, ScoreTable, read_score_tables
 from manycaps.judges.judge_options import JudgeOptions
@@ -92,6 +93,7 @@ def judge(options: JudgeOptions) -> JudgeTrials:
         )
     check_systems(table, options)
     references = read_references(options)
+    check_ids_meet("scores", table.items, "--references", references, "Score the texts of these rows, by their ids.")
     notes: list[str] = []
     return JudgeTrials(trials=[_try(name, table, references, options, notes) for name in judges], notes=notes)
 

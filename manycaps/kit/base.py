@@ -1085,6 +1085,23 @@ def check_row_counts(n_predictions: int, n_references: int) -> None:
         )
 
 
+def has_references(references: CaptionRows) -> bool:
+    """Return whether rows have references; raise where only some of them have.
+
+    >>> has_references([["a dog"]]), has_references([[], []])
+    (True, False)
+    """
+    without = [i for i, row in enumerate(references) if not row]
+    if without and len(without) < len(references):
+        raise InputError(
+            f"references[{without[0]}]",
+            "references in every row, or in none",
+            f"none ({len(without)} of {len(references)} such rows)",
+            "Add them, or leave out the references of all rows.",
+        )
+    return not without
+
+
 def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> list[str]:
     """One row as a list of valid strings; all rows are strings if the first one is."""
     plain = [row] if are_strings else row

@@ -381,7 +381,7 @@ class SeenReferences(NamedTuple):
     @property
     def is_seen(self) -> bool:
         """Whether the model was counted in the references, or in a part of them."""
-        knows_all = self.n_known > 0 and self.n_known >= SEEN_TRIGRAMS * self.n_trigrams
+        knows_all = self.n_rows > 0 and self.n_known >= SEEN_TRIGRAMS * self.n_trigrams
         return knows_all or (self.n_rows >= LEAST_ROWS_OF_WORDING and self.n_seen >= SEEN_ROWS * self.n_rows)
 
     def warn(self) -> None:

@@ -4,12 +4,11 @@ import gzip
 import itertools
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse.csgraph
 
 from .base import (
     NOT_ROWS,
@@ -29,6 +28,7 @@ from .base import (
     plain_arguments,
     quote_value,
 )
+from .caption_sets import interval_of_rows, with_interval
 from .ngram_scores import (
     MAX_ORDER,
     DocumentFrequency,
@@ -39,6 +39,7 @@ from .ngram_scores import (
     self_bleu_values,
     self_statistics,
 )
+from .sets_classes import class_labels
 
 # --------------------------------------------------------------------------------------------------------------------
 # How many different captions a set holds in effect, from the eigenvalues of kernels, such as cosines of n-grams.
@@ -271,8 +272,8 @@ def _unique_share(captions: Sequence[Sequence[str]]) -> float:
 # and utility_k = (1 - p) / (1 - p^k) sum over i = 1..k of p^(i - 1) q_i [text i is of a class that has not come
 # before], with the patience p = 0.8 and the quality q_i of text i, which is 1 where none is given. Of m texts, with s_c
 # in class c, the mean over all choices of k and all orders is exact: text i is of a new class with probability sum over
-# c of s_c / m C(m - s_c, i - 1) / C(m - 1, i - 1), and is each text of c with the same one. Classes are connected
-# components: texts that are equivalent to the same text are of one class. `tests/oracles` enumerates.
+# c of s_c / m C(m - s_c, i - 1) / C(m - 1, i - 1), and is each text of c with the same one. `sets_classes` makes the
+# classes. `tests/oracles` enumerates.
 
 # Probability of asking for another text, in utility_k.
 PATIENCE = 0.8
@@ -422,17 +423,7 @@ def _as_class_labels(equivalent: Sequence[npt.ArrayLike], k: int) -> list[np.nda
                 f"shape {array.shape}",
                 "Give one array for each set of texts.",
             )
-    return [class_labels(array) for array in arrays]
-
-
-def class_labels(are_equivalent: np.ndarray) -> np.ndarray:
-    """Number the connected components of a symmetric boolean array, shape (n, n): one whole number from 0 per text.
-
-    >>> class_labels(np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1]], dtype=bool)).tolist()
-    [0, 1, 0]
-    """
-    _, labels = scipy.sparse.csgraph.connected_components(are_equivalent, directed=False)
-    return np.asarray(labels)
+    return [class_labels(array, "connected") for array in arrays]
 
 
 def near_texts(texts: Sequence[str], vectors: Mapping[str, Floats], threshold: float) -> np.ndarray:
@@ -594,16 +585,20 @@ class Kernels(NamedTuple):
 def set_values(
     sides: Sequence[Sets], kernels: Kernels, table: DocumentFrequency | None, progress: Callable[..., Iterable[int]]
 ) -> list[dict[str, list[float]]]:
-    """Compute the diversity values of every set of both sides, candidates and references.
+    """Compute the diversity values of every set of each side: candidates, and references where there are any.
 
     The captions of a set are sorted first, so that their order cannot change a digit. `table` has document frequencies
-    for self-CIDEr; None counts them in the references, one document per row. `progress` wraps the numbers of the sets.
+    for self-CIDEr; None counts them in the last side, one document per row. `progress` wraps the numbers of the sets.
     """
     n_rows = len(sides[0].texts)
     sets = [sort_set(side, i) for side in sides for i in range(n_rows)]
+    tokens_of_sides = [[tokens for _, tokens in sets[start : start + n_rows]] for start in range(0, len(sets), n_rows)]
+    *candidates, documents = tokens_of_sides
     none: TokenRows = [[]] * n_rows
-    candidates, references = ([tokens for _, tokens in own] for own in (sets[:n_rows], sets[n_rows:]))
-    index = NgramIndex.of_rows([*candidates, *none], [*none, *references], keeps=True)
+    if candidates:
+        index = NgramIndex.of_rows([*candidates[0], *none], [*none, *documents], keeps=True)
+    else:
+        index = NgramIndex.of_sets(documents, keeps=True)
     weights = document_weights(index, table or n_rows)
     values: list[dict[str, list[float]]] = [{} for _ in sides]
     for i in progress(range(len(sets)), desc="diversity", unit="set", delay=1):
@@ -618,8 +613,8 @@ def set_values(
             measured["pairwise_distance"] = pairwise_distance(np.stack([kernels.embedding[text] for text in texts]))
         for name, value in measured.items():
             values[side].setdefault(name, []).append(value)
-    for own, found_of_side in zip((sets[:n_rows], sets[n_rows:]), values, strict=True):
-        found_of_side |= self_bleu_values(self_statistics([tokens for _, tokens in own]))
+    for own, found_of_side in zip(tokens_of_sides, values, strict=True):
+        found_of_side |= self_bleu_values(self_statistics(own))
     return values
 
 
@@ -680,36 +675,59 @@ REFERENCES, DIFFERENCE = "_references", "_difference"
 
 
 def row_result(
-    candidates: Mapping[str, Sequence[float]], references: Mapping[str, Sequence[float]], details: bool
+    candidates: Mapping[str, Sequence[float]],
+    references: Mapping[str, Sequence[float]] | None = None,
+    *,
+    details: bool = False,
+    confidence_level: float | None = None,
+    clusters: Sequence[Hashable] | None = None,
 ) -> dict[str, float | list[float]]:
     """Build the keys of values that each row has.
 
-    For each name the mean over the rows where it is defined: of the candidates under the name, of the references with
-    `REFERENCES` behind it, and of the differences of rows where both are defined with `DIFFERENCE`. With `details` also
-    the lists under `_per_row`.
+    For each name the mean over the rows where it is defined: of the candidates under the name and, where there are
+    any, of the references with `REFERENCES` behind it, and of the differences of rows where both are defined with
+    `DIFFERENCE`. With `details` also the lists under `_per_row`, and with a confidence level the ends of intervals over
+    rows, or over clusters of them.
     """
     result: dict[str, float | list[float]] = {}
     for name, ours in candidates.items():
-        human = references[name]
-        differences = [a - b for a, b in zip(ours, human, strict=True)]
-        for key, values in ((name, ours), (name + REFERENCES, human), (name + DIFFERENCE, differences)):
-            result[key] = mean_of_defined(values)
+        columns = {name: ours}
+        if references is not None:
+            columns[name + REFERENCES] = human = references[name]
+            columns[name + DIFFERENCE] = [a - b for a, b in zip(ours, human, strict=True)]
+        for key, values in columns.items():
+            interval = _interval(values, confidence_level, clusters) if confidence_level is not None else ()
+            result |= with_interval(key, (mean_of_defined(values), *interval), confidence_level)
             if details:
                 result[f"{key}_per_row"] = list(values)
     return result
 
 
-def set_result(candidates: Mapping[str, float], references: Mapping[str, float]) -> dict[str, float]:
+def _interval(
+    values: Sequence[float], confidence_level: float, clusters: Sequence[Hashable] | None
+) -> tuple[float, float]:
+    """Ends of the interval of the mean over the rows where a value is defined; NaN for less than two of them."""
+    defined = [i for i, value in enumerate(values) if not math.isnan(value)]
+    if len(defined) < 2:
+        return math.nan, math.nan
+    labels = None if clusters is None else [clusters[i] for i in defined]
+    return interval_of_rows([values[i] for i in defined], confidence_level, labels)
+
+
+def set_result(candidates: Mapping[str, float], references: Mapping[str, float] | None = None) -> dict[str, float]:
     """Build the keys of values of all captions of a side.
 
     >>> set_result({"div_1": 0.5}, {"div_1": 0.25})
     {'corpus_div_1': 0.5, 'corpus_div_1_references': 0.25, 'corpus_div_1_difference': 0.25}
+    >>> set_result({"div_1": 0.5})
+    {'corpus_div_1': 0.5}
     """
     result = {}
     for name, value in candidates.items():
         result[f"corpus_{name}"] = value
-        result[f"corpus_{name}{REFERENCES}"] = references[name]
-        result[f"corpus_{name}{DIFFERENCE}"] = value - references[name]
+        if references is not None:
+            result[f"corpus_{name}{REFERENCES}"] = references[name]
+            result[f"corpus_{name}{DIFFERENCE}"] = value - references[name]
     return result
 
 
@@ -769,20 +787,20 @@ def order_name(order: float) -> str:
 
 
 def select_measured_rows(
-    predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]], sizes: str
-) -> tuple[list[list[str]], list[list[str]]]:
-    """Return the captions of both sides that are measured, n_rows lists each.
+    predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]] | None = None, *, sizes: str
+) -> list[list[list[str]]]:
+    """Return the captions of each side that are measured, n_rows lists each.
 
     `sizes` is "equal" for the first captions of the larger side of a row, as many as the other side has, or "all".
 
-    >>> select_measured_rows([["a", "b"]], [["c"]], "equal")
-    ([['a']], [['c']])
+    >>> select_measured_rows([["a", "b"]], [["c"]], sizes="equal"), select_measured_rows([["a", "b"]], sizes="equal")
+    ([[['a']], [['c']]], [[['a', 'b']]])
     """
-    if sizes == "all":
-        return [list(row) for row in predictions], [list(row) for row in references]
+    sides = [predictions] if references is None else [predictions, references]
+    if sizes == "all" or references is None:
+        return [[list(row) for row in rows] for rows in sides]
     counts = [min(len(p), len(r)) for p, r in zip(predictions, references, strict=True)]
-    first, second = ([list(row[:n]) for row, n in zip(rows, counts, strict=True)] for rows in (predictions, references))
-    return first, second
+    return [[list(row[:n]) for row, n in zip(rows, counts, strict=True)] for rows in sides]
 
 
 def check_set_sizes(sizes: Sequence[tuple[int, ...]], columns: Sequence[str]) -> None:

@@ -575,10 +575,6 @@ def is_word_vectors(encoder: object) -> bool:
     return isinstance(encoder, str) and encoder.startswith(PREFIX)
 
 
-# What an encoder of texts must know something of.
-LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-
-
 class KnownPieces(NamedTuple):
     """What an encoder knows of a text: of its word pieces, or of its words where these have vectors."""
 
@@ -1005,11 +1001,11 @@ class SentenceEncoder:
     ) -> None:
         """Raise for the first text, of columns of rows of texts, of which the encoder knows nothing.
 
-        All such texts have one vector, so that wrong captions in another script are equal to right ones. Texts without
-        a letter or digit are warned of as empty ones. `place` names a text by its column, row and item.
+        All such texts have one vector, so that wrong captions in another script are equal to right ones. `place` names
+        a text by its column, row and item.
         """
         texts = (text for rows in columns.values() for row in rows for text in row)
-        known = self.known((text for text in texts if LETTER_OR_DIGIT.search(text)), options)
+        known = self.known(texts, options)
         unknown = {text for text, counts in (known or {}).items() if counts.is_unknown}
         if not unknown:
             return

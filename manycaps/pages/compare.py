@@ -110,8 +110,16 @@ def compare_uploads(
     try:
         systems, people, n_captions = check_uploads([first, second, third], references)
         distance = None if n_captions <= MOST_EMBEDDED else "meteor"
-        chosen = list(systems.values()), people, [METRICS[metric]], list(systems)
-        compared = compare(CompareOptions(*chosen, full=True, distance=distance, n_resamples=N_RESAMPLES))
+        options = CompareOptions(
+            systems=list(systems.values()),
+            references=people,
+            names=list(systems),
+            metrics=[METRICS[metric]],
+            full=True,
+            distance=distance,
+            n_resamples=N_RESAMPLES,
+        )
+        compared = compare(options)
     except InputError as error:
         raise name_files(error) from None
     result = replace(compared.result, notes=[name_files(note) for note in compared.result.notes])

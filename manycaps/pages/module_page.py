@@ -69,6 +69,9 @@ MEDIA_BOXES = {
     "references": ("Human captions", "of the same image, one per line"),
 }
 
+# What the explanation of a box adds if the module works without it.
+MAY_BE_EMPTY = "; or leave it empty"
+
 # Example captions of the picture and of the clip, and example labels.
 PICTURE_CAPTIONS = {
     "predictions": "a red square and a blue circle\na red square\ntwo shapes on a white background\na dog on the beach",
@@ -97,7 +100,9 @@ def module_form(title: str, module: Any) -> Form:
     media = [column for column in columns if column in ("images", "videos")]
     boxes = MEDIA_BOXES if media else BOXES
     inputs = [_upload(column) for column in media]
-    inputs += [caption_box(*boxes[column]) for column in columns if column in boxes]
+    for column in (column for column in columns if column in boxes):
+        label, info = boxes[column]
+        inputs.append(caption_box(label, f"{info}{MAY_BE_EMPTY if column in module.OPTIONAL_COLUMNS else ''}"))
     if "labels" in module.DEFAULTS:
         inputs.append(caption_box("Labels", "one per line"))
     introduction = " ".join(module.ABOUT.description.split())
@@ -131,10 +136,13 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str, Drawing | None,
     for column in columns:
         if column in media:
             continue
+        text = left.pop(0)
+        if column in module.OPTIONAL_COLUMNS and not (text or "").strip():
+            continue
         if media:
-            rows[column] = caption_lines(left.pop(0), column, MEDIA_LIMITS)
+            rows[column] = caption_lines(text, column, MEDIA_LIMITS)
         else:
-            rows[column] = rows_of_text_box(left.pop(0), column, DATA_LIMITS if column == "data" else LIMITS)
+            rows[column] = rows_of_text_box(text, column, DATA_LIMITS if column == "data" else LIMITS)
     options = {option: value for option, value in FIXED.items() if option in module.DEFAULTS}
     if "labels" in module.DEFAULTS:
         labels = rows_of_text_box(left.pop(0), "labels", LABEL_LIMITS)

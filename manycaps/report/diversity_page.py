@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 from manycaps.diversity.figures import DiversityFigures
 from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
+from manycaps.diversity.sets import SET_VALUES, SetFigures, set_tables
 from manycaps.report.diversity_plots import histogram_plot, references_plot, share_plot, variance_plot, vocabulary_plot
 from manycaps.report.inline_svg import Plot
 from manycaps.report.page_frame import as_document, as_plot_section, as_report_number
-from manycaps.tables import Cell, Table, align_columns, page_table
+from manycaps.tables import Cell, Table, align_columns, page_table, write_table
 
 
 class Column(NamedTuple):
@@ -80,6 +81,13 @@ SEMANTIC_COLUMNS = (
     Column("row_distance_variance", "Row variance", ".4f", "variance of all distances of a row; mean over rows"),
 )
 
+# What a screen reader calls the tables of `set_tables`.
+TITLES_OF_SETS = {
+    "sets": "Values of rows",
+    "set-pairs": "Sources compared row by row",
+    "homogeneity": "Do the sources say different things?",
+    "homogeneity-matrix": "Homogeneity of every two sources",
+}
 
 # For each histogram of the semantic level: identifier, title, caption, axis and what is counted.
 REDUNDANCY_PLOTS = {
@@ -119,7 +127,7 @@ def diversity_page(measured: DiversityFigures) -> str:
     }
     # Of the levels that were left out.
     notes = "".join(f"<li>{html.escape(remark)}</li>" for remark, is_measured in remarks.items() if not is_measured)
-    body = f"""{"".join(as_tables(figures))}
+    body = f"""{"".join(as_tables(figures) + set_sections(measured.sets))}
 {"".join(as_plot_section(plot) for plot in as_plots(measured))}
 <h2 id="reading">How to read this page</h2>
 <ul>
@@ -146,6 +154,27 @@ def as_tables(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
         title = "Distances within rows, mean over captions"
         tables.append(comparison_section("distances", title, SEMANTIC_COLUMNS, figures, {}))
     return tables
+
+
+def set_sections(sets: SetFigures | None) -> list[str]:
+    """Build the sections of values of rows and of the comparisons; none without them."""
+    if sets is None:
+        return []
+    tables = set_tables(sets)
+    own = [value for value in SET_VALUES if value.key in next(iter(sets.means.values()))]
+    meanings = "".join(f"<dt>{html.escape(value.title)}</dt><dd>{html.escape(value.meaning)}</dd>" for value in own)
+    sections = "".join(page_table(TITLES_OF_SETS[table.name], table, table.name) for table in tables)
+    return [
+        f"""<h2 id="sets">Row by row</h2>
+{sections}
+<details><summary>What the values mean</summary><dl>{meanings}</dl></details>
+"""
+    ]
+
+
+def sets_text(sets: SetFigures | None) -> str:
+    """Return the same as lines of text; empty without values of rows."""
+    return "" if sets is None else "\n\n".join(write_table(table, "text") for table in set_tables(sets))
 
 
 def levels_text(figures: Mapping[str, Mapping[str, Any]]) -> str:

@@ -15,7 +15,7 @@ from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
 from manycaps.command_options import encoder_options
-from manycaps.diversity.measured import load_encoder
+from manycaps.diversity.encoders import load_encoder
 from manycaps.kit.base import InputError, words_of_unknown
 from manycaps.rows.ordered import CHUNK_ROWS, Embedder, RowChoice, ShownRow, TokenMetric, order_rows, token_metric
 from manycaps.rows.rows_options import CHOICES, METRICS, RowsOptions

@@ -180,7 +180,7 @@ def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
     for scorer in scorers:
         scorer.check_reducible()
         for name in scorer.columns:
-            if not available[name]:
+            if not available[name] and name not in scorer.optional_columns:
                 raise InputError(
                     f"-m {scorer.name}",
                     name,

@@ -75,6 +75,9 @@ class Scorer:
         self.options: dict[str, Any] = self.module.call_options({})
         # Names of the columns that the module needs.
         self.columns: list[str] = list(self.module.own_columns())
+        # Those that files may lack; chair's references may not, whose labels in their place no file gives.
+        has_labels = "objects" in self.options
+        self.optional_columns: Collection[str] = () if has_labels else self.module.OPTIONAL_COLUMNS
         # Whether the corpus is tested in closed form, by sums of what rows have; and whether the module compares two
         # sets of captions, with rows that draw from their splits for the test of the corpus.
         self.is_parity = self.record.reduction == PARITY
@@ -237,9 +240,12 @@ class Scorer:
         return Scores(row_columns, counts, signature, reduced=reduced)
 
     def _prepare(self, rows: Sequence[CaptionRow]) -> dict[str, Any]:
-        given = {name: [getattr(row, ROW_FIELDS[name]) for row in rows] for name in self.columns}
+        given: dict[str, Any] = {name: [getattr(row, ROW_FIELDS[name]) for row in rows] for name in self.columns}
         if "data" in given:
             given["data"] = [row.people if row.predictions is None else row.predictions for row in rows]
+        for name in self.optional_columns:
+            if all(value is None for value in given[name]):
+                given[name] = None
         checked: dict[str, Any] = self.module.prepare_columns(self.options, **given)
         if self.is_distribution and not self.is_wording_alone:
             # An interval needs two rows of the corpus, not of a part.

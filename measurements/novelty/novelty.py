@@ -1,11 +1,22 @@
-"""Novelty: what of captions does not occur in the training captions, beside people's own value."""
+"""Novelty: what of captions does not occur in the training captions, alone or beside people's own value."""
 
 import itertools
 
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, DETAILS, About, CollectionModule, Option, by_value, signature, value_table
+from .base import (
+    CAPTIONS,
+    DETAILS,
+    About,
+    CollectionModule,
+    InputError,
+    Option,
+    by_value,
+    has_references,
+    signature,
+    value_table,
+)
 from .novel_ngrams import (
     TrainingCaptions,
     caption_novelty,
@@ -24,8 +35,8 @@ from .row_images import text_key as text_key
 
 _DESCRIPTION = """
 Novelty says how much of what a system writes it has from its training captions: the share of captions that occur among
-them, the share of n-grams that do not, and the longest run of words that one of them also has. Beside it stands what
-human captions of the same images have.
+them, the share of n-grams that do not, and the longest run of words that one of them also has. Where there are human
+captions of the same images, their values stand beside it.
 """
 
 _CITATION = """
@@ -39,13 +50,13 @@ _CITATION = """
 
 _EXAMPLES = """
 >>> novelty = evaluate.load("measurements/novelty")  # on the Hub: "manycaps/novelty"
->>> result = novelty.compute(
-...     predictions=["a dog runs on the beach", "a cat"],
-...     references=["a wet dog plays", "a cat sleeps on a chair"],
-...     training=["a dog runs", "a cat", "on the beach"],
-... )
+>>> captions, training = ["a dog runs on the beach", "a cat"], ["a dog runs", "a cat", "on the beach"]
+>>> result = novelty.compute(predictions=captions, training=training)
 >>> result["novel_share"], round(result["novel_2gram_share"], 2), result["longest_copied_run"]
 (0.5, 0.17, 2.5)
+>>> people = ["a wet dog plays", "a cat sleeps on a chair"]
+>>> novelty.compute(predictions=captions, references=people, training=training)["longest_copied_run_of_people"]
+1.5
 """
 
 
@@ -53,7 +64,10 @@ class Novelty(CollectionModule, evaluate.Measurement):
     """Novelty of captions beside training captions, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, _CITATION, _EXAMPLES, ["https://arxiv.org/abs/1703.06029"])
-    COLUMNS = CAPTIONS | {"references": ("n_rows lists of human captions, or n_rows strings.")}
+    COLUMNS = CAPTIONS | {
+        "references": "n_rows lists of human captions, or n_rows strings; may be left out where `training` is given."
+    }
+    OPTIONAL_COLUMNS = frozenset({"references"})
     OPTIONS = (
         {
             "training": Option(
@@ -75,7 +89,8 @@ class Novelty(CollectionModule, evaluate.Measurement):
         novel_1gram_share, novel_2gram_share, novel_3gram_share | 0 to 1 | | the same for shorter n-grams
         * longest_copied_run | 0 to 64 | | number of tokens of the longest run that one training caption also has, mean
             over candidates
-        ..._of_people | | | the same of the references: what novelty a human caption of these images has
+        ..._of_people | | | the same of the references, where there are any: what novelty a human caption of these
+            images has
         n_training | | | number of training captions
         n_rows | | | number of rows
         is_novel_per_candidate, longest_run_per_candidate | | | with `details`
@@ -85,6 +100,11 @@ class Novelty(CollectionModule, evaluate.Measurement):
 
     def result(self, predictions, references, options):
         """Look captions of both sides up in the training captions, and return the result."""
+        has_people = has_references(references)
+        if not has_people and is_references(options["training"]):
+            raise InputError(
+                "training", "training captions", "none, and no references of other rows in their place", "Give a list."
+            )
         texts = tokenize_rows([*predictions, *references], options["tokenizer"])
         sizes = [len(row) for row in texts]
         is_other_rows = is_references(options["training"])
@@ -102,7 +122,9 @@ class Novelty(CollectionModule, evaluate.Measurement):
             counts = caption_novelty(captions, rows, training)
             training.check_not_empty()
             n_training = training.n_captions
-        result = novelty_values(counts, is_candidate) | novelty_values(counts, ~is_candidate, "_of_people")
+        result = novelty_values(counts, is_candidate)
+        if has_people:
+            result |= novelty_values(counts, ~is_candidate, "_of_people")
         result |= {"n_training": n_training, "n_rows": len(predictions)}
         if options["details"]:
             settings = {"tokenizer": tokenizer_name(options["tokenizer"]), "training": source}

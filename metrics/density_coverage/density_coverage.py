@@ -108,6 +108,7 @@ class DensityCoverage(CollectionModule, evaluate.Metric):
     def result(self, predictions, references, options):
         """Embed the captions of all rows, and return the result."""
         check_enough_vectors(text_counts(predictions, references), CAPTION_COLUMNS, options)
+        self.encoder.check_known({"predictions": predictions, "references": references}, options)
         rows = encode_caption_sets(self, predictions, references, options)
         result = density_coverage_result(self, rows, options, self.encoder.settings(options))
         texts = [text for side in (predictions, references) for row in side for text in row]

@@ -77,5 +77,7 @@ SENTENCES: Mapping[str, str] = {
     "leave_one_out": "how people score against each other on whole data sets (docs/studies.md)",
     "paired_test_study": "level and power of the test of two systems (docs/compare.md)",
     "judge_metrics": "METEOR, CIDEr-D and BLEU-4 on trial: what of wording they reward (docs/judges.md)",
+    "homogeneity_level": "level and power of the test of two models (docs/studies.md, card of homogeneity)",
+    "class_calibration": "the distance at which answers say the same (docs/studies.md, card of set_diversity)",
     "human_parity_level": "people against people: level of all tests of human parity (docs/human_parity.md)",
 }

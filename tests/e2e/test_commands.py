@@ -9,10 +9,15 @@ from manycaps.command_line import main
 ROWS = [{"references": ["a dog", "the dog"]}, {"references": ["a cat"]}]
 DOCUMENTS = {
     "n_documents": 2,
+    "tokenizer": "ptb",
     "document_frequency": {"a": 2, "dog": 1, "a dog": 1, "the": 1, "the dog": 1, "cat": 1, "a cat": 1},
 }
 # Each caption is a document.
-TOKENS = {"n_documents": 3, "document_frequency": {"a</w>": 2, "cat</w>": 1, "the</w>": 1, "dog</w>": 2}}
+TOKENS = {
+    "n_documents": 3,
+    "tokenizer": "clip",
+    "document_frequency": {"a</w>": 2, "cat</w>": 1, "the</w>": 1, "dog</w>": 2},
+}
 
 
 @pytest.mark.parametrize(

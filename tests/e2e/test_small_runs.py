@@ -40,6 +40,8 @@ PROGRAMS = {
     "scripts.studies.human_parity_level": """
         --data {data} --output {output} --distances meteor --trials 2 --wording-trials 5 --most-rows 20
     """,
+    "scripts.studies.homogeneity_level": "--output {output} --trials 20 --power-trials 2 --samples 5 --rows 20",
+    "scripts.studies.class_calibration": "--data {data} --output {output} --halves 3",
     "scripts.toy.make_world": "{output}/world.parquet --rows 2",
     "scripts.toy.train_captioner": "--output {output}/captioner --scenes 80 --steps 2",
 }
@@ -59,6 +61,10 @@ def data(tmp_path_factory):
     lines = (f"{clip}\t{text}\n" for clip, captions in clips.items() for text in captions)
     (folder / "msvd_val_references.txt").write_text("".join(lines), encoding="utf-8")
     rows = [{"references": rng.sample(texts, 5)} for _ in range(10)]
+    (folder / "real_systems").mkdir()
+    answers = [{"generations": rng.sample(texts, 4), "partition": [0, 0, 1, 2]} for _ in range(8)]
+    with gzip.open(folder / "real_systems" / "noveltybench.json.gz", "wt", encoding="utf-8") as file:
+        json.dump({"rows": answers}, file)
     (folder / "coco_val_1000.json").write_text(json.dumps(rows), encoding="utf-8")
     return folder
 

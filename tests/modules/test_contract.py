@@ -235,6 +235,7 @@ OTHER_VALUES = {
     "max_partitions": 500_000,
     "n_resamples": 99,
     "confidence_level": 0.9,
+    "classes": "first",
     "clusters": [0, 0, 1, 1],
     "seed": 5,
     "statistic": "pooled",
@@ -253,6 +254,7 @@ OTHER_VALUES = {
     "equivalent": 0.5,
     "k": 1,
     "answer_order": "given",
+    "n_splits": 3,
     "quality": [[1.0], [2.0], [3.0], [4.0]],
     "metrics": ["rouge_l"],
     "n_iterations": 3,
@@ -278,6 +280,13 @@ OF_MODULES = {
     "trm": {"distance": "euclidean", "variant": NOWHERE, "checkpoint": NOWHERE},
     "mmd": {"preset": "kid", "variant": NOWHERE, "checkpoint": NOWHERE},
     "chair": {"objects": [["dog"]] * 4},
+    "density_coverage": {"nearest_k": 1},
+    "homogeneity": {
+        "equivalent": 0.5,
+        "classes": "connected",
+        "others": {"b": [["a dog", "two dogs"], ["a cat", "cats"], ["a man", "men"], ["a car", "cars"]]},
+    },
+    "mid": {"epsilon": 0.5},
     "set_diversity": {"k": 1},
     "vdtk_diversity": {"pos": NOWHERE},
     "vdtk_leave_one_out": {"n_hypotheses": 2, "pos": NOWHERE},
@@ -296,6 +305,7 @@ BESIDE = {
     "density_coverage": [{"n_splits": 0}],
     "mid": [{"n_splits": 0}],
     "mmd": [{"kernel": "linear"}],
+    "homogeneity": [{"distance": "classes"}],
     "set_diversity": [{"kernels": ("ngram",)}, {"equivalent": 0.5}],
     "vdtk_leave_one_out": [{"metrics": ["trm_bert"]}],
 }
@@ -352,7 +362,8 @@ def test_at_most_two_classes_stand_above_a_module_and_none_but_the_first_compute
 def test_an_option_without_effect_is_refused_with_what_it_needs(name):
     """When it is loaded and when it is called; the default may be given, and the remedy is one."""
     module = module_of(name)
-    values = {**OTHER_VALUES, "device": "cpu", "batch_size": 7, "meteor15_data": small_meteor15_data()}
+    values = {option: other_value(name, option) for option in OTHER_VALUES.keys() & module.DEFAULTS.keys()}
+    values |= {"device": "cpu", "batch_size": 7, "meteor15_data": small_meteor15_data()}
     values |= {"variant": "clip-vit-b-32", "checkpoint": small_checkpoint()}
     refused = set()
     for beside in ({}, *BESIDE.get(name, ())):

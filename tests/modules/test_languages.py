@@ -59,6 +59,7 @@ def test_a_name_decides_the_tokens_and_is_in_the_signature(tokenizing):
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "predictions, references: .* of an earlier row")
         warnings.filterwarnings("ignore", "wording: expected 10 rows")
+        warnings.filterwarnings("ignore", "homogeneity: .* right from 5 rows on")
         results = {each: values_of(load(tokenizing, tokenizer=each)) for each in ("char-caption", "zh-jieba")}
         by_function = values_of(load(tokenizing, tokenizer=signs))
     assert "|tokenizer:zh-jieba/jieba-" in results["zh-jieba"].pop("signature")

@@ -39,6 +39,7 @@ OPTIONS = {
     "vdtk_diversity": {"semantic": True},
     "set_diversity": {"kernels": ("embedding",)},
     "human_parity": {"p_value": "none"},
+    "homogeneity": {"distance": "bert"},
 }
 NAMES = [name for name, record in MODULES.items() if record.network == SENTENCE_ENCODER]
 
@@ -64,7 +65,7 @@ def embed(captions, model, **options):
 
 
 def test_the_modules_that_read_texts_are_those_tested():
-    assert len(NAMES) == 9
+    assert len(NAMES) == 11
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -36,6 +36,7 @@ UNKNOWN = ["หมาวิ่งบนชายหาด", "ulv løper", "ው�
 OPTIONS = {
     "vdtk_leave_one_out": {"metrics": ("mmd_bert",), "estimator": "biased", "n_iterations": 3},
     "vdtk_diversity": {"semantic": True},
+    "homogeneity": {"distance": "bert"},
     "set_diversity": {"kernels": ("embedding",)},
     "human_parity": {"p_value": "none"},
 }
@@ -116,6 +117,13 @@ def test_the_option_decides_whether_texts_are_embedded(model):
     for name, options in (("set_diversity", {"kernels": ("ngram",)}), ("vdtk_diversity", {})):
         unknown = columns(name, with_text(wolves, 0, 1, UNKNOWN[0]))
         assert "n_pieces" not in load(name, **options).compute(**unknown)
+
+
+def test_an_answer_of_another_model_is_named(model):
+    module = load_on_cpu("homogeneity", encoder=model)
+    others = {"tuned": with_text(REFERENCES, 2, 1, UNKNOWN[0])}
+    with pytest.raises(ValueError, match=r"^others\['tuned'\]\[2\]\[1\]: expected a text of which the encoder knows"):
+        module.compute(predictions=PREDICTIONS, others=others)
 
 
 def test_a_function_knows_everything():

@@ -22,6 +22,7 @@ from manycaps.kit.diversity_sets import (
     unit_rows,
     vendi_scores,
 )
+from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.ngram_scores import (
     NgramIndex,
     corpus_mbleu_4,
@@ -79,6 +80,20 @@ def test_bleu_of_each_set(sides, side, name):
 
 
 @pytest.mark.parametrize("side", ["candidates", "references"])
+def test_a_module_without_references_has_the_packages_values(sides, side):
+    rows = [[" ".join(tokens) for tokens in row] for row in sides[side]]
+    module = manycaps.load("set_diversity", kernels=("ngram",), tokenizer=str.split, details=True)
+    result = module.compute(predictions=rows)
+    golden = [each for each in GOLDEN["sets"] if each["side"] == side]
+    assert result["self_bleu_4_per_row"] == pytest.approx([each["self_bleu_4"] for each in golden], abs=1e-9)
+    compared = [i for i, each in enumerate(golden) if "vendi_ngram" in each]
+    assert len(compared) > 50
+    for order in ("1", "2", "inf"):
+        found = [result[f"vendi_ngram_{order}_per_row"][i] for i in compared]
+        assert found == pytest.approx([golden[i]["vendi_ngram"][order] for i in compared], abs=1e-9)
+
+
+@pytest.mark.parametrize("side", ["candidates", "references"])
 def test_bleu_of_the_corpus(sides, side):
     expected = GOLDEN["corpus_mbleu_4"][side]
     assert corpus_mbleu_4(self_statistics(sides[side])) == pytest.approx(sum(expected) / len(expected), abs=1e-12)
@@ -132,9 +147,16 @@ def test_utility_of_the_published_partitions_is_the_published_one(noveltybench):
 def test_classes_by_a_distance_agree_in_part_with_the_published_partitions(
     noveltybench, threshold, correlation, n_classes
 ):
-    """Tolerance: the last digit that the card gives."""
-    answers = [row["generations"] for row in noveltybench]
-    module = manycaps.load("set_diversity", kernels=(), equivalent=threshold, details=True)
+    """Tolerance: the last digit that the document gives.
+
+    A prompt asks for emoji, of which the encoder knows nothing: given as a function, it may embed them.
+    """
+    answers, encoder = [row["generations"] for row in noveltybench], SentenceEncoder()
+
+    def embed(texts):
+        return encoder.embed(texts, ENCODER_DEFAULTS, lambda steps, **_: steps)
+
+    module = manycaps.load("set_diversity", kernels=(), equivalent=threshold, details=True, encoder=embed)
     result = module.compute(predictions=answers, references=answers)
     published = [len(set(row["partition"])) for row in noveltybench]
     assert np.corrcoef(result["distinct_k_per_row"], published)[0, 1] == pytest.approx(correlation, abs=0.005)

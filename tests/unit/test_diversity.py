@@ -75,7 +75,7 @@ def test_names_of_images_join_lines_and_pixels_do_not(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ((), ".*refs, got ['image', 'words']. Name the column of the captions with --column."),
+        ((), ".*such as captions, .*, got ['image', 'words']. Name the column of the captions with --column."),
         (("wrods",), ".*expected a column 'wrods', got ['image', 'words']. Check the spelling of --column."),
         (("words", "video"), ".*expected a column 'video', got ['image', 'words']. Check the spelling of --group-by."),
     ],

@@ -53,6 +53,8 @@ COMMANDS = {
     "rows": "rows first.jsonl -r second.jsonl --metric rouge_l -o out.html",
     "plan": "plan first.jsonl -r second.jsonl --distance cider",
     "decoding": "decoding first.jsonl copy.jsonl -r second.jsonl --distance cider -o out",
+    "compare_foreign_scores": "compare --scores foreign.jsonl",
+    "judge": "judge foreign_first.jsonl -r second.jsonl",
     "ratings": "human-correlation second_both.jsonl copy_both.jsonl --ratings ratings.jsonl -m bleu_rouge "
     "--distance cider",
 }  # fmt: skip
@@ -77,6 +79,13 @@ def folder(tmp_path_factory):
         for i, name in enumerate(DIFFERENCES["ending"][0])
     ]
     write_jsonl(folder / "ratings.jsonl", rated)
+    foreign = [
+        {"id": name, "system": system, "cider": 1.0 + i, "text": "a dog"}
+        for system, ids in (("plain", NUMBERS), ("named", DIFFERENCES["ending"][0]))
+        for i, name in enumerate(ids)
+    ]
+    write_jsonl(folder / "foreign.jsonl", foreign)
+    write_jsonl(folder / "foreign_first.jsonl", [row for row in foreign if row["system"] == "named"])
     return folder
 
 

@@ -12,6 +12,7 @@ from manycaps.comparison.read import ParityRows, SystemRow
 from manycaps.decoding.nearest import (
     Half,
     NearestSetting,
+    check_enough_rows,
     check_two_captions,
     choose_and_test,
     halves_of,
@@ -257,3 +258,8 @@ def test_messages():
     single = {name: parity_rows(points, 1) for name in "ab"}
     message = "a: expected two captions or more of every row, got one in row 0. Sample"
     assert_refused(ValueError, message, check_two_captions, single)
+
+
+def test_rows_of_few_images_are_named_as_such():
+    message = "rows: expected 20 or more with references, .*, got 24 in 3 clusters, which stay together. Give more."
+    assert_refused(ValueError, message, check_enough_rows, 2, 24, 3)

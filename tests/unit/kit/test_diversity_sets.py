@@ -147,8 +147,8 @@ def test_a_function_is_asked_once_about_every_two_different_texts():
         ({"equivalent": "meteor"}, "equivalent: expected a number, got str"),
         ({"equivalent": lambda first, second: 0.5}, "equivalent: expected True or False of two texts, got 0.5"),
         ({"equivalent": 0.1, "k": 3}, r"references\[0\]: expected at least k=3 texts, got 2"),
-        ({"k": 2}, "k: expected equivalent=0.2 beside it, got equivalent=None"),
-        ({"quality": [[1], [2]]}, "quality: expected equivalent=0.2 beside it, got equivalent=None"),
+        ({"k": 2}, "k: expected equivalent=0.3 beside it, got equivalent=None"),
+        ({"quality": [[1], [2]]}, "quality: expected equivalent=0.3 beside it, got equivalent=None"),
         ({"equivalent": 0.1, "answer_order": "all"}, "answer_order: expected one of 'any', 'given', got 'all'"),
     ],
 )

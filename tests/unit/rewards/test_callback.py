@@ -102,10 +102,10 @@ def test_values_are_logged_before_and_while_training_which_stays_the_same(tmp_pa
         *("human_parity/p_value", "human_parity/statistic", "human_parity/rows_needed", "human_parity/energy_distance"),
         *("human_parity/unlike_people_share", "human_parity/ordinary_share", "human_parity/near_duplicate_share"),
         *("human_parity/fidelity_gap", "human_parity/diversity_gap"),
-        *("human_parity/faults", "human_parity/unsupported_share", "human_parity/odd_wording_share"),
         *("human_parity/repeated_share", "human_parity/words_per_text", "human_parity/words_per_text_of_people"),
     }
-    assert watch.last["human_parity/faults"] >= watch.last["human_parity/unsupported_share"] - 0.05
+    # Texts of three times people's length have no threshold of faults, and what is undefined is not logged.
+    assert watch.last["human_parity/words_per_text"] > 2 * watch.last["human_parity/words_per_text_of_people"]
     assert watch.last["human_parity/p_value"] < 0.05  # it has learned nothing
     for mine, theirs in zip(watched.model.parameters(), plain.model.parameters(), strict=True):
         assert torch.equal(mine, theirs)

@@ -1,0 +1,1 @@
+../../measurements/homogeneity/homogeneity.py

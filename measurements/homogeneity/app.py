@@ -1,0 +1,1 @@
+../../scripts/repository/module_template/app.py

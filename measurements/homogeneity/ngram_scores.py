@@ -1,0 +1,1 @@
+../../manycaps/kit/ngram_scores.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/row_images.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/vector_rows.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/caption_sets.py
