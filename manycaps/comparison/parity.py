@@ -183,7 +183,9 @@ def _moves(system: "SystemParity", wrong: WrongCaptions, share: str | None) -> I
         for block in wrong.distances.blocks():
             unlike[block.rows] = threshold.shares(TailDistances(block.distances, 1).candidates).mean(axis=(1, 2))
         # Oddly worded and repeated, as people's captions are.
-        others = [kind for name, kind in system.faults.kinds.items() if name not in ("unsupported_share", "omitted_share")]
+        others = [
+            kind for name, kind in system.faults.kinds.items() if name not in ("unsupported_share", "omitted_share")
+        ]
         unlike += sum(kind.share.people.mean for kind in others)
         unlike -= system.shares[share].rows[wrong.rows]
     part = np.minimum(n_wrong / m, 1)
@@ -507,9 +509,7 @@ class FaultTest(NamedTuple):
         return ShareTest(FAULTS, *self.faults, p_value, p_value, better, self.kind if better else "")
 
 
-def fault_test(
-    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None
-) -> FaultTest | None:
+def fault_test(first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None) -> FaultTest | None:
     """Test every kind of fault that both systems have; None where none is tested."""
     found = []
     for one, other in ((first, second), (second, first)):
@@ -576,7 +576,6 @@ class UntestedPair(NamedTuple):
             },
             tested_shares=[] if self.copying else self._tested_shares(),
         )
-
 
     def _tested_shares(self) -> list[str]:
         likeness = [share.key for share in self.shares if share.key != FAULTS]
@@ -796,6 +795,7 @@ class SystemParity:
             "adjusted_p_value": self.adjusted_p_value,
             **{key: list(self.lists[key]) for key in LISTS},
             "phrases": [phrase._asdict() for phrase in self.rows.phrases],
+            "are_too_long": self.rows.words is not None and self.rows.words.are_too_long(),
             "within_margin": is_within,
             "per_row": {name: values.tolist() for name, values in per_row.items()},
         }
@@ -906,11 +906,7 @@ def systems_beside_people(
 
 
 def _text_values(
-    rows: ParityRows,
-    tails: CorpusTails | None,
-    level: float | None,
-    clusters: Sequence[Hashable] | None,
-    seed: int,
+    rows: ParityRows, tails: CorpusTails | None, level: float | None, clusters: Sequence[Hashable] | None, seed: int
 ) -> TextValues:
     """Measure the faults and the lengths of a system's texts; `tails` are None where wording alone is compared."""
     options = {"confidence_level": level, "clusters": clusters, "seed": seed}

@@ -23,8 +23,8 @@ from manycaps.catalog import MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.kit.base import InputError, quote_value
 from manycaps.kit.caption_wording import Phrase, WordingRows
-from manycaps.kit.parity_tails import DistanceBlock, Distances
 from manycaps.kit.parity_sentences import SentenceSupport
+from manycaps.kit.parity_tails import DistanceBlock, Distances
 from manycaps.kit.parity_tests import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
 from manycaps.kit.parity_texts import TextWords
 from manycaps.kit.row_images import clusters_of_images, ids_without_numbers, image_numbers, join_labels

@@ -53,6 +53,7 @@ from manycaps.kit.caption_wording import (
 )
 from manycaps.kit.embeddings import ENCODER_DEFAULTS
 from manycaps.kit.ngram_scores import document_frequencies, warn_of_equal_documents
+from manycaps.kit.parity_sentences import sentence_support, text_spans
 from manycaps.kit.parity_tails import (
     CONFIDENCE_LEVEL,
     TAIL,
@@ -63,7 +64,6 @@ from manycaps.kit.parity_tails import (
     quantile_interval,
     tail_share,
 )
-from manycaps.kit.parity_sentences import sentence_support, text_spans
 from manycaps.kit.parity_tests import row_gaps, symmetric
 from manycaps.kit.parity_texts import repeated_phrases, unsupported_sentences
 from manycaps.kit.tokenization import tokenize_rows

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from manycaps.comparison.paired_tests import (
     smallest_sign_p_value,
 )
 from manycaps.comparison.parity import ComparedParity, beside_people, compare_parity, enough_resamples
-from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow, row_test_key
+from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow, UnsupportedSentence, row_test_key
 from manycaps.comparison.score import SystemScores
 from manycaps.kit.base import InputError
 from manycaps.kit.caption_sets import (
@@ -105,6 +105,8 @@ class ShownRows:
     p_values: Mapping[str, Mapping[str, Sequence[float]]]
     # By system the places of its oddest captions, [row, candidate], where wording alone is compared.
     oddest: Mapping[str, Sequence[Sequence[int]]]
+    # By system its sentences that are farthest from the references, where texts have several.
+    unsupported: Mapping[str, Sequence[UnsupportedSentence]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,6 +213,7 @@ def compare_scores(
                 if all(row_test in system.values for system in systems)
             },
             oddest=oddest,
+            unsupported={name: rows.unsupported or () for name, rows in scores.parity.items()},
         ),
     )
 
