@@ -16,6 +16,7 @@ x^2 n = lambda (s0^2 + w (1 - w) delta^2 + w (sd^2 - s0^2)).
 
 import dataclasses
 import functools
+import heapq
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -39,8 +40,9 @@ from manycaps.comparison.read import PEOPLE, NoDistances, ParityRows
 from manycaps.comparison.score import SharedAnswers, WrongCaptions
 from manycaps.kit.base import Floats, Ints
 from manycaps.kit.caption_sets import ClusteredMean, cluster_numbers, mean_interval, mean_of_rows, with_interval
-from manycaps.kit.caption_wording import LEAST_ROWS_OF_WORDING, CorpusWording, corpus_wording
+from manycaps.kit.caption_wording import LEAST_ROWS_OF_WORDING, N_LISTED, CorpusWording, corpus_wording
 from manycaps.kit.parity_faults import CorpusFaults, more_faults_than, smallest_of
+from manycaps.kit.parity_sentences import DistanceSupport
 from manycaps.kit.parity_tails import (
     CONFIDENCE_LEVEL,
     LEVEL,
@@ -69,7 +71,6 @@ from manycaps.kit.parity_tests import (
     TextValues,
     list_captions,
     parity_result,
-    parity_wording,
     sums_of_clusters,
 )
 from manycaps.kit.parity_texts import LengthGap, corpus_faults
@@ -755,6 +756,23 @@ class SystemParity:
             return {**{key: [] for key in LISTS}, "oddest_wording": oddest}
         return list_captions(self.rows.distances, self.tails.people[False])
 
+    def unsupported_places(self) -> list[tuple[int, int, int, int]]:
+        """Return [row, candidate, sentence, nearest reference] of `N_LISTED` sentences, the farthest first."""
+        support = self.rows.support or DistanceSupport(self.rows.distances)
+        worst: list[tuple[float, int, int, int, int]] = []
+        for block in support.blocks():
+            m = block.n_candidates
+            to_people = block.support[:, :m, :, m:]  # (n_rows, m, most, n)
+            means = np.where(block.is_sentence[:, :m], to_people.mean(axis=3), -np.inf)
+            chosen = np.argsort(-means, axis=None, kind="stable")[:N_LISTED]
+            places = zip(*(each.tolist() for each in np.unravel_index(chosen, means.shape)), strict=True)
+            of_block = [
+                (-float(means[i, j, k]), int(block.rows[i]), j, k, int(to_people[i, j, k].argmin()))
+                for i, j, k in places
+            ]
+            worst = heapq.nsmallest(N_LISTED, worst + [each for each in of_block if each[0] < math.inf])
+        return [(row, candidate, sentence, nearest) for _, row, candidate, sentence, nearest in worst]
+
     @functools.cached_property
     def shares(self) -> Mapping[str, TailShare]:
         """All shares: of distances, of wording where it is measured, of every kind of fault, and their sum."""
@@ -877,9 +895,7 @@ def systems_beside_people(
         name: corpus_tails(system_rows.distances, level, clusters, seed=seed) for name, system_rows in rows.items()
     }
     wording = {
-        name: None
-        if rows_of.wording is None
-        else parity_wording(rows_of.wording, rows_of.distances, tails[name], options)
+        name: None if rows_of.wording is None else corpus_wording(rows_of.wording, clusters, level)
         for name, rows_of in rows.items()
     }
     texts = {name: _text_values(rows_of, tails[name], level, clusters, seed) for name, rows_of in rows.items()}

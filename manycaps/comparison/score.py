@@ -69,6 +69,7 @@ from manycaps.kit.parity_texts import repeated_phrases, unsupported_sentences
 from manycaps.kit.tokenization import tokenize_rows
 from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
 from manycaps.kit.words_sentences import LANGUAGE
+from manycaps.scoring.reductions import support_of_arrays
 
 # z below which two systems are nearer to each other than random splits of both are, and the share of captions that both
 # have of a row: they share captions, which random splits do not, so that p may be anything.
@@ -760,8 +761,9 @@ def score_further(read: ReadScores, options: CompareOptions) -> SystemScores:
     if MODULE in systems[0].results:
         line = str(systems[0].results[MODULE]["signature"])
         distance = line.partition("|distance:")[2].partition("|")[0]
+        language = given.get(MODULE, {}).get("language", DEFAULT_LANGUAGE)
         parity = {
-            system.name: ParityRows(system.values, system.distances, system.wording, system.phrases, system.words)
+            system.name: _stored_parity(system, system.distances, clusters, language)
             for system in systems
             if system.distances
         }
@@ -770,6 +772,27 @@ def score_further(read: ReadScores, options: CompareOptions) -> SystemScores:
             distances_of = row_distances(load(MODULE, **given[MODULE]), [row.references or [] for row in rows])
             shared = shared_answers(rows, distances_of, clusters)
     return SystemScores(systems, rows, clusters, exchanges, parity, distance, shared=shared)
+
+
+def _stored_parity(
+    system: ScoredSystem, distances: Distances, clusters: Sequence[Hashable] | None, language: str
+) -> ParityRows:
+    """What a folder of scores knows of the rows of a system."""
+    words, support = None, None
+    if (sentences := system.sentences) is not None:
+        words = sentences.words(clusters)
+        if len(sentences.arrays["support_sizes"]):
+            support = support_of_arrays(sentences.sizes, sentences.arrays, distances)
+    return ParityRows(
+        system.values,
+        distances,
+        system.wording,
+        system.phrases,
+        words,
+        support,
+        repeated=[] if words is None else repeated_phrases(words.sentences),
+        language=language,
+    )
 
 
 def module_options(options: CompareOptions, modules: Sequence[str]) -> dict[str, dict[str, Any]]:
