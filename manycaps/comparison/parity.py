@@ -516,8 +516,10 @@ def fault_test(first: "SystemParity", second: "SystemParity", clusters: Sequence
     for one, other in ((first, second), (second, first)):
         p_values = {}
         for name in one.faults.kinds:
-            of_kind = [dataclasses.replace(each.faults, kinds=_only(each.faults.kinds, name)) for each in (one, other)]
-            p_values[name] = more_faults_than(*of_kind, clusters)
+            its, others = (
+                dataclasses.replace(each.faults, kinds=_only(each.faults.kinds, name)) for each in (one, other)
+            )
+            p_values[name] = more_faults_than(its, others, clusters)
         known = {name: p_value for name, p_value in p_values.items() if not math.isnan(p_value)}
         if known:
             found.append((smallest_of(known.values()), one.name, min(known, key=known.__getitem__)))
@@ -782,9 +784,10 @@ class SystemParity:
         kinds = {name: kind.share for name, kind in self.faults.kinds.items()}
         if not kinds:
             return shares
-        sides = [sum(side) for side in zip(*((kind.rows, kind.people_rows) for kind in kinds.values()), strict=True)]
+        candidates = np.sum([kind.rows for kind in kinds.values()], axis=0)
+        people = np.sum([kind.people_rows for kind in kinds.values()], axis=0)
         n_candidates = round(1 / min(kind.floor for kind in kinds.values()))
-        return {FAULTS: tail_share(*sides, self.tails.clusters, n_candidates), **kinds, **shares}
+        return {FAULTS: tail_share(candidates, people, self.tails.clusters, n_candidates), **kinds, **shares}
 
     @property
     def gaps(self) -> dict[str, np.ndarray]:
