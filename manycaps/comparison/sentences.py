@@ -260,9 +260,7 @@ def spread_pairs(share: Share) -> str:
     )
 
 
-@said_when(
-    SYSTEM, f"{GATE}the interval of the share lies above what people's own share says", Share(0.6, 0.5, 0.7, 0.01)
-)
+@said_when(SYSTEM, "whatever p is: the interval of the share lies above people's own share", Share(0.6, 0.5, 0.7, 0.01))
 def copied(share: Share) -> str:
     """Say how many captions are also references."""
     return (

@@ -1,4 +1,4 @@
-"""The fourth room of a comparison, which alone speaks: the result in sentences and tables.
+"""The result of a comparison in sentences and tables.
 
 Of systems beside people a line each, and one for each pair; the summary of every pair by every metric; tables; and a
 paragraph on the methods.
@@ -267,6 +267,9 @@ def verdict_of(system: System) -> Verdict:
     verdict = Verdict(said, {})
     if p_value <= LEVEL:
         _say_faults(system, verdict)
+    if is_above_people(system, "copied_share"):
+        _say_share(system, verdict, "copied_share", "copied")
+    if p_value <= LEVEL:
         _say_likeness(system, verdict)
         if verdict.said.keys() <= {"differs_from_people", "copied"}:
             how = _directions(system)
@@ -286,9 +289,7 @@ def _say_faults(system: System, verdict: Verdict) -> None:
         p_value = system.get(key.replace("_share", "_p_value"), math.nan) * n_known
         share = _share(system, key)
         if p_value <= LEVEL and share.low > share.people:
-            name = key.removesuffix("_share")
-            verdict.said[name] = getattr(sentences, name)(share)
-            verdict.brief[name] = f"{percent(share.value)} {TERMS[key]}"
+            _say_share(system, verdict, key, key.removesuffix("_share"))
     words, people, low, high = _length(system)
     differ = people > 0 and max(words, people) >= LEAST_LENGTH_RATIO * min(words, people)
     if differ and system.get("length_p_value", math.nan) <= LEVEL and not low <= people <= high:
@@ -298,10 +299,8 @@ def _say_faults(system: System, verdict: Verdict) -> None:
 
 def _say_likeness(system: System, verdict: Verdict) -> None:
     """Add the shares that are no faults and lie above people's."""
-    is_copied = is_above_people(system, "copied_share")
-    copied = system["copied_share"] if is_copied else 0.0
+    copied = system["copied_share"] if "copied" in verdict.said else 0.0
     shown = [
-        ("copied_share", "copied", is_copied),
         ("ordinary_share", "generic", system["ordinary_share_ci_low"] - copied > TAIL),
         ("formulaic_share", "predictable_wording", is_above_people(system, "formulaic_share")),
         ("near_duplicate_share", "near_duplicates", is_above_people(system, "near_duplicate_share")),
@@ -310,9 +309,14 @@ def _say_likeness(system: System, verdict: Verdict) -> None:
     ]
     for key, name, is_shown in shown:
         if is_shown:
-            share = _share(system, key)
-            verdict.said[name] = getattr(sentences, name)(share)
-            verdict.brief[name] = f"{percent(share.value)} {TERMS[key]}"
+            _say_share(system, verdict, key, name)
+
+
+def _say_share(system: System, verdict: Verdict, key: str, name: str) -> None:
+    """Add the sentence of a share, and its number in the words of the column."""
+    share = _share(system, key)
+    verdict.said[name] = getattr(sentences, name)(share)
+    verdict.brief[name] = f"{percent(share.value)} {TERMS[key]}"
 
 
 def _share(system: System, key: str) -> Share:

@@ -157,7 +157,7 @@ IN_EVERY_ROW = "fidelity gaps that differ by 0.031 in every row"
         (
             (0.031, 6, 0.013, 0.042),
             f"; 1.3% more wrong captions, 4.2% more rows of wrong captions, or {IN_EVERY_ROW} would be detected with "
-            "a power of 80%",
+            "80% power",
         ),
         ((0.031, 6, 0.998, np.inf), f"; 100% more wrong captions, or {IN_EVERY_ROW} would be detected with 80% power"),
         ((0.031, 6, np.inf, np.inf), f"; {IN_EVERY_ROW} would be detected with 80% power"),

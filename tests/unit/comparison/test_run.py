@@ -311,7 +311,7 @@ def test_what_is_said_of_files_is_said_once_on_screen_and_page(folder, capsys, l
         numbers = json.loads((folder / "report" / "comparison.json").read_text(encoding="utf-8"))
         assert (numbers["ids"], numbers["notes"]) == (IDS[:10], [sentence])
     if "leak" in line:
-        assert re.search(r"leak: .*100% also among the references\.", " ".join(said.out.split()))
+        assert re.search(r"leak: .*100% copied\.", " ".join(said.out.split()))
         assert "of its captions also occur among the references of their row (people 0%)" in page_of(folder)
 
 
