@@ -152,6 +152,7 @@ class Table(NamedTuple):
 
     # May be empty; "marked:" in it becomes the mark of the format.
     caption: str
+    # A line feed divides a title in a text.
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     # Of the label in LaTeX.
@@ -212,14 +213,16 @@ def markdown_line(cells: Iterable[str]) -> str:
 
 def _text(table: Table) -> str:
     letters = table.align or "l" * len(table.header)
+    n_lines = 1 + max(title.count("\n") for title in table.header)
     columns = []
     for title, letter, *cells in zip(table.header, letters, *table.rows, strict=True):
         # In a column that is aligned to the right, a blank stands for the star that a cell does not have.
         blank = " " * (letter == "r" and any(cell.is_best for cell in cells))
         texts = [cell.text + ("*" if cell.is_best else blank) + cell.letters.translate(SUPERSCRIPTS) for cell in cells]
-        if not table.align:  # tables of systems leave room for the blank before an interval in every column
+        if not table.align and any(cell.interval for cell in cells):
             texts = [f"{text} {cell.interval}" for text, cell in zip(texts, cells, strict=True)]
-        columns.append([title, *texts])
+        lines = title.split("\n")  # of which the last one stands above the cells
+        columns.append([*[""] * (n_lines - len(lines)), *lines, *texts])
     caption = [table.caption.replace("marked:", "*:"), ""] if table.caption else []
     return "\n".join([*caption, *align_columns(list(zip(*columns, strict=True)), letters)])
 

@@ -1,4 +1,4 @@
-"""Compare captioning systems: which one has fewer faults, and how does each differ from people?
+"""Compare captioning systems: which one has more faults, and how does each differ from people?
 
 manycaps compare mine.jsonl -r references.jsonl
 manycaps compare baseline.jsonl mine.jsonl -r references.jsonl
@@ -22,14 +22,16 @@ again, and the page has no captions, unless --with-captions reads them again fro
 page and for --full.
 
 The answer comes first, from the module human_parity, if every row has at least two references: can each system be
-distinguished from people, after how many rows, and how does it differ; and which of two systems has fewer faults, and
-which is more like people in what. Faults are captions farther from the references than 19 of 20 human ones, or worded
-less predictably than 19 of 20: fewer are better. The rest says how like people's captions are, not how good: ordinary
-captions are nearer than 19 of 20, formulaic ones worded more predictably, and near-duplicates are pairs of captions
-nearer to each other than 19 of 20 human pairs. People give 5% of each. The phrases that give a system away are those
-that it has more often, or less often, than people. p is corrected by Holm's method, over the systems and over the
+told from people, with how many rows, and how does it differ; and which of two systems has more faults, and which is
+closer to people in what else. Faults are what lies beyond people's own rates of four kinds: unsupported sentences,
+farther from the references than 19 of 20 human ones; omitted, texts that leave out more of what people say than 19 of
+20; odd wording, sentences less predictable than 19 of 20; and repeated words or sentences. 0 is people: nothing has
+fewer. The rest says how alike captions are, not how good: generic captions are nearer to the references than 19 of 20
+human ones, those of predictable wording more predictable, and near-duplicates are pairs of captions nearer to each
+other than 19 of 20 human pairs. People give 5% of each. Phrases are named that a system
+has more often, or less often, than people. p is corrected by Holm's method, over the systems and over the
 pairs. Systems stand as they were given; the best of a column that a test compares them by is marked, with those not
-shown to be worse; --sort orders them by faults, or by the rows after which they are distinguished. --distance says how
+shown to be worse; --sort orders them by faults, or by the rows that detect them. --distance says how
 captions are compared: by default with sentence embeddings where they are installed, otherwise with METEOR, which sees
 about a third of the wrong captions. With --margin 0.02, the answer also says which systems are shown to be within a gap
 of 0.02 of people and of each other, in the unit of the distance.

@@ -14,7 +14,9 @@ large enough. With single captions, x = w delta, spread s0 of d, and mean delta 
 x^2 n = lambda (s0^2 + w (1 - w) delta^2 + w (sd^2 - s0^2)).
 """
 
+import dataclasses
 import functools
+import heapq
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +40,9 @@ from manycaps.comparison.read import PEOPLE, NoDistances, ParityRows
 from manycaps.comparison.score import SharedAnswers, WrongCaptions
 from manycaps.kit.base import Floats, Ints
 from manycaps.kit.caption_sets import ClusteredMean, cluster_numbers, mean_interval, mean_of_rows, with_interval
-from manycaps.kit.caption_wording import LEAST_ROWS_OF_WORDING, CorpusWording, Phrase, corpus_wording
+from manycaps.kit.caption_wording import LEAST_ROWS_OF_WORDING, N_LISTED, CorpusWording, corpus_wording
+from manycaps.kit.parity_faults import CorpusFaults, more_faults_than, smallest_of
+from manycaps.kit.parity_sentences import DistanceSupport
 from manycaps.kit.parity_tails import (
     CONFIDENCE_LEVEL,
     LEVEL,
@@ -47,11 +51,9 @@ from manycaps.kit.parity_tails import (
     TAILS,
     WEIGHT_OF_TAILS,
     CorpusTails,
-    ParityWord,
     RowsNeeded,
     TailDistances,
     TailShare,
-    clear_phrases,
     corpus_tails,
     is_above_people,
     joint_p_value,
@@ -59,18 +61,19 @@ from manycaps.kit.parity_tails import (
     level_of_gaps,
     noncentrality_of_f,
     rows_needed_of_tails,
-    words_of,
+    tail_share,
 )
 from manycaps.kit.parity_tests import (
     GAPS,
     MEANS,
     PEOPLES_COPIES,
     SMALLEST_P,
+    TextValues,
     list_captions,
     parity_result,
-    parity_wording,
     sums_of_clusters,
 )
+from manycaps.kit.parity_texts import LengthGap, corpus_faults
 
 # Values of rows that are tested together.
 VALUES_AT_ONCE = 1 << 22
@@ -180,8 +183,11 @@ def _moves(system: "SystemParity", wrong: WrongCaptions, share: str | None) -> I
         threshold = system.tails.people[False].threshold(1, TAIL)
         for block in wrong.distances.blocks():
             unlike[block.rows] = threshold.shares(TailDistances(block.distances, 1).candidates).mean(axis=(1, 2))
-        if share == "faulty_share":
-            unlike += TAIL * (1 - unlike)  # of odd wording, as people's captions are
+        # Oddly worded and repeated, as people's captions are.
+        others = [
+            kind for name, kind in system.faults.kinds.items() if name not in ("unsupported_share", "omitted_share")
+        ]
+        unlike += sum(kind.share.people.mean for kind in others)
         unlike -= system.shares[share].rows[wrong.rows]
     part = np.minimum(n_wrong / m, 1)
     pair_sizes = 1 - scipy.special.comb(np.maximum(m - n_wrong, 0), 2) / np.maximum(scipy.special.comb(m, 2), 1)
@@ -248,10 +254,11 @@ class _Mixture:
         return 1 - missed * float(scipy.special.ndtr((lacking[1] - correlation * points) / residual).mean())
 
 
-# Shares of faults, of which fewer are better: by meaning or wording, and each. In all others people's 5% is best.
-FAULTS = ("faulty_share", "unlike_people_share", "odd_wording_share")
+# What lies beyond people's rates of the kinds of faults, and by the names of these a share each: fewer are better. Of
+# all other shares people's 5% is best.
+FAULTS = "faults"
 
-# Other shares of which pairs are tested, where both systems have them.
+# Shares other than faults of which pairs are tested, where both systems have them.
 LIKENESS = ("ordinary_share", "formulaic_share", "near_duplicate_share")
 
 
@@ -265,8 +272,10 @@ class ShareTest(NamedTuple):
     # Do they differ, and is one better? After Holm's rule over all shares of the pairs that differ.
     p_value: float
     better_p_value: float
-    # The system with fewer faults, or nearer to people's 5% in a share of likeness, where both tests hold; else None.
+    # The system with fewer faults, or nearer to people's 5% in another share, where both tests hold; else None.
     better: str | None
+    # Of faults the kind of which the other system has more than people and than the better one; else empty.
+    kind: str = ""
 
 
 class GapDifference(NamedTuple):
@@ -282,7 +291,7 @@ class GapDifference(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ParityPair:
-    """Two systems: which has fewer faults, and which is more like people in what, are two questions."""
+    """Two systems: which has more faults, and which is closer to people in what else, are two questions."""
 
     first: str
     second: str
@@ -305,10 +314,10 @@ class ParityPair:
     least_rows: int
     # What is said: "copies", "alike", or what differs: "shares", or "gaps" where no share is shown to.
     kind: str
-    # The system with fewer faults, where that is shown.
-    fewer_faults: str | None
-    # By system the shares of likeness in which it is nearer to people.
-    more_like_people: Mapping[str, Sequence[str]]
+    # The system with more faults than people and than the other one, where that is shown.
+    more_faults: str | None
+    # By system the other shares in which it is closer to people.
+    closer_to_people: Mapping[str, Sequence[str]]
     # Names of the shares that the test of the pair looks at, whatever it finds; none of systems that copy.
     tested_shares: Sequence[str] = ()
 
@@ -379,19 +388,23 @@ def compare_pairs(
         for gap, pair_tests, wording in zip(gap_p_values, tests, wording_p_values, strict=True)
     ]
     adjusted = holm_p_values(np.array(p_values)).tolist()
-    # The shares of the pairs that differ, by Holm's rule over all of them.
+    # Faults by Holm's rule over all pairs, and the other shares of the pairs that differ by the rule over all of these.
+    results: list[list[ShareTest]] = [[] for _ in chosen]
+    with_faults = [k for k, pair in enumerate(untested) if pair.fault_test is not None]
+    tested_faults = [test for pair in untested if (test := pair.fault_test) is not None]
+    after_holm = holm_p_values(np.array([test.p_value for test in tested_faults])).tolist()
+    for k, test, p_value in zip(with_faults, tested_faults, after_holm, strict=True):
+        if adjusted[k] <= LEVEL:
+            results[k].append(test.result(p_value))
     differing = [
         (k, share, test)
         for k, pair in enumerate(untested)
         for share, test in zip(pair.shares, tests[k], strict=True)
-        if adjusted[k] <= LEVEL
+        if adjusted[k] <= LEVEL and share.key != FAULTS
     ]
     differ = holm_p_values(np.array([test.p_value for *_, test in differing])).tolist()
-    credited = [(share, test) for _, share, test in differing if share.key not in FAULTS]
-    nearer = iter(_test_excesses(credited, **resampling))
-    ranked = [test.p_value if share.key in FAULTS else next(nearer) for _, share, test in differing]
-    results: list[list[ShareTest]] = [[] for _ in chosen]
-    for (k, share, _), p_value, better in zip(differing, differ, holm_p_values(np.array(ranked)).tolist(), strict=True):
+    nearer = _test_excesses([(share, test) for _, share, test in differing], **resampling)
+    for (k, share, _), p_value, better in zip(differing, differ, holm_p_values(np.array(nearer)).tolist(), strict=True):
         results[k].append(share.result(p_value, better))
     return [
         pair.result(p_value, after_holm, _withhold_credit(shares, pair.names))
@@ -473,18 +486,53 @@ class _PairShare(NamedTuple):
         return first, second
 
     def result(self, p_value: float, better_p_value: float) -> ShareTest:
-        """Return the test of the share with p-values that are adjusted.
-
-        Of faults the one test says which is better, too, so that the larger p-value counts.
-        """
+        """Return the test of the share with p-values that are adjusted."""
         first, second = (share.value for share in self.shares)
-        mine, other = first, second
-        if self.key in FAULTS:
-            p_value = better_p_value
-        else:
-            mine, other = (abs(float(np.nanmean(share.rows - share.people_rows))) for share in self.shares)
+        mine, other = (abs(float(np.nanmean(share.rows - share.people_rows))) for share in self.shares)
         better = self.names[0 if mine < other else 1] if max(p_value, better_p_value) <= LEVEL else None
         return ShareTest(self.key, first, second, p_value, better_p_value, better)
+
+
+class FaultTest(NamedTuple):
+    """Does one of two systems have more faults than people, and than the other one?"""
+
+    names: tuple[str, str]
+    # What lies beyond people's rates, of each.
+    faults: tuple[float, float]
+    # Two-sided: twice the smaller one of both questions. The system that it is of, and the kind of fault that says so.
+    p_value: float
+    more: str
+    kind: str
+
+    def result(self, p_value: float) -> ShareTest:
+        """Return the test with its adjusted p-value."""
+        better = self.names[self.names[0] == self.more] if p_value <= LEVEL else None
+        return ShareTest(FAULTS, *self.faults, p_value, p_value, better, self.kind if better else "")
+
+
+def fault_test(first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None) -> FaultTest | None:
+    """Test every kind of fault that both systems have; None where none is tested."""
+    found = []
+    for one, other in ((first, second), (second, first)):
+        p_values = {}
+        for name in one.faults.kinds:
+            its, others = (
+                dataclasses.replace(each.faults, kinds=_only(each.faults.kinds, name)) for each in (one, other)
+            )
+            p_values[name] = more_faults_than(its, others, clusters)
+        known = {name: p_value for name, p_value in p_values.items() if not math.isnan(p_value)}
+        if known:
+            found.append((smallest_of(known.values()), one.name, min(known, key=known.__getitem__)))
+    if not found:
+        return None
+    p_value, more, kind = min(found)
+    values = float(first.result[FAULTS]), float(second.result[FAULTS])
+    return FaultTest((first.name, second.name), values, min(1.0, 2 * p_value), more, kind)
+
+
+def _only(kinds: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The kind of this name, if it is measured."""
+    return {name: kinds[name]} if name in kinds else {}
 
 
 class UntestedPair(NamedTuple):
@@ -500,6 +548,8 @@ class UntestedPair(NamedTuple):
     copying: Sequence[str]
     # As in `ParityPair`, whatever the shares are.
     within_margin: bool | None
+    # None where faults are not tested.
+    fault_test: FaultTest | None = None
 
     def result(self, p_value: float, adjusted_p_value: float, shares: Sequence[ShareTest]) -> ParityPair:
         """Return the pair with its tests; systems that differ in a share are not equivalent, whatever their gaps."""
@@ -519,13 +569,20 @@ class UntestedPair(NamedTuple):
             detectable_wrong_rows=self.detectable.wrong_rows,
             least_rows=self.detectable.least_rows,
             kind="copies" if self.copying else "alike" if adjusted_p_value > LEVEL else kind,
-            fewer_faults=next((share.better for share in shares if share.key in FAULTS), None),
-            more_like_people={
-                name: [share.key for share in shares if share.better == name and share.key not in FAULTS]
+            more_faults=next(
+                (self.names[self.names[0] == share.better] for share in shares if share.key == FAULTS and share.better),
+                None,
+            ),
+            closer_to_people={
+                name: [share.key for share in shares if share.better == name and share.key != FAULTS]
                 for name in self.names
             },
-            tested_shares=[] if self.copying else [share.key for share in self.shares],
+            tested_shares=[] if self.copying else self._tested_shares(),
         )
+
+    def _tested_shares(self) -> list[str]:
+        likeness = [share.key for share in self.shares if share.key != FAULTS]
+        return [*([FAULTS] if self.fault_test else []), *likeness]
 
 
 def _untested_pair(
@@ -563,15 +620,16 @@ def _untested_pair(
         detectable,
         [system.name for system in both if system.copies],
         _gaps_within(first, second, differences, clusters, margin),
+        fault_test(first, second, clusters) if is_tested else None,
     )
 
 
 def _pair_shares(
     first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None
 ) -> list[_PairShare]:
-    """Return the shares that both systems have in two rows or more."""
+    """Return the shares that both systems have in two rows or more; of faults the sum of the kinds."""
     pair_shares = []
-    for key in (faults_of([first.shares, second.shares]), *LIKENESS):
+    for key in (FAULTS, *LIKENESS):
         if key in first.shares and key in second.shares:
             both = first.shares[key], second.shares[key]
             known: np.ndarray = ~(np.isnan(both[0].rows) | np.isnan(both[1].rows))
@@ -614,7 +672,7 @@ def _withhold_credit(tests: Sequence[ShareTest], names: Sequence[str]) -> list[S
     Wrong captions are seldom ordinary. Half of its captions or more must be no faults, and at least half of the
     difference must remain if ordinary captions are counted among these alone.
     """
-    faults = next((test for test in tests if test.key in FAULTS and test.better), None)
+    faults = next((test for test in tests if test.key == FAULTS and test.better), None)
     credited = []
     for test in tests:
         if faults and test.key == "ordinary_share" and test.better not in (None, faults.better):
@@ -625,11 +683,6 @@ def _withhold_credit(tests: Sequence[ShareTest], names: Sequence[str]) -> list[S
                 test = test._replace(better=None)
         credited.append(test)
     return credited
-
-
-def faults_of(systems: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first of `FAULTS` that all systems have among their shares."""
-    return next(key for key in FAULTS if all(key in shares for shares in systems))
 
 
 def _differences(
@@ -658,6 +711,9 @@ def _gap_differences(first: Mapping[str, np.ndarray], second: Mapping[str, np.nd
 # Lists of the module that are of no row: the histogram, and the places of captions, [row, candidate, ...].
 LISTS = ("distance_histogram", "most_unlike_people", "most_alike")
 
+# Of every row: how many more words candidates have than people's texts.
+LENGTH_GAP = "length_gap"
+
 # Rows after which a system is distinguished from people.
 ROWS = "rows_needed"
 
@@ -680,8 +736,9 @@ class SystemParity:
     result: Mapping[str, Any]
     # p-value of the result after Holm's rule over all systems.
     adjusted_p_value: float
-    # What they mean; empty for a single row.
-    words: Sequence[ParityWord]
+    # Faults by kind, and lengths; None where only distances are known.
+    faults: CorpusFaults
+    length: LengthGap | None = None
     # Wording of its captions beside people's; None where only distances are known.
     wording: CorpusWording | None = None
 
@@ -701,16 +758,44 @@ class SystemParity:
             return {**{key: [] for key in LISTS}, "oddest_wording": oddest}
         return list_captions(self.rows.distances, self.tails.people[False])
 
+    def unsupported_places(self) -> list[tuple[int, int, int, int]]:
+        """Return [row, candidate, sentence, nearest reference] of `N_LISTED` sentences, the farthest first."""
+        support = self.rows.support or DistanceSupport(self.rows.distances)
+        worst: list[tuple[float, int, int, int, int]] = []
+        for block in support.blocks():
+            m = block.n_candidates
+            to_people = block.support[:, :m, :, m:]  # (n_rows, m, most, n)
+            means = np.where(block.is_sentence[:, :m], to_people.mean(axis=3), -np.inf)
+            chosen = np.argsort(-means, axis=None, kind="stable")[:N_LISTED]
+            places = zip(*(each.tolist() for each in np.unravel_index(chosen, means.shape)), strict=True)
+            of_block = [
+                (-float(means[i, j, k]), int(block.rows[i]), j, k, int(to_people[i, j, k].argmin()))
+                for i, j, k in places
+            ]
+            worst = heapq.nsmallest(N_LISTED, worst + [each for each in of_block if each[0] < math.inf])
+        return [(row, candidate, sentence, nearest) for _, row, candidate, sentence, nearest in worst]
+
     @functools.cached_property
     def shares(self) -> Mapping[str, TailShare]:
-        """All shares: of distances, of wording where it is measured, and of faults by either."""
-        return {**self.tails.shares, **(self.wording.shares if self.wording and self.wording.is_measured else {})}
+        """All shares: of distances, of wording where it is measured, of every kind of fault, and their sum."""
+        shares = dict(self.tails.shares)
+        if self.wording and self.wording.is_measured:
+            shares["formulaic_share"] = self.wording.shares["formulaic_share"]
+        kinds = {name: kind.share for name, kind in self.faults.kinds.items()}
+        if not kinds:
+            return shares
+        candidates = np.sum([kind.rows for kind in kinds.values()], axis=0)
+        people = np.sum([kind.people_rows for kind in kinds.values()], axis=0)
+        n_candidates = round(1 / min(kind.floor for kind in kinds.values()))
+        return {FAULTS: tail_share(candidates, people, self.tails.clusters, n_candidates), **kinds, **shares}
 
     @property
     def gaps(self) -> dict[str, np.ndarray]:
         """The gaps of every row, shape (n_rows,)."""
         gaps = {gap: self.rows.columns[gap] for gap in GAPS if gap in self.rows.columns}
-        return gaps | ({"wording_gap": self.wording.rows.gaps} if self.wording and self.wording.is_measured else {})
+        if self.wording and self.wording.is_measured:
+            gaps["wording_gap"] = self.wording.rows.gaps
+        return gaps | ({} if self.length is None else {LENGTH_GAP: self.length.rows})
 
     @property
     def copies(self) -> bool:
@@ -725,13 +810,13 @@ class SystemParity:
         per_row = {name: share.rows for name, share in self.tails.shares.items()}
         per_row |= {name: self.rows.columns[name] for name in MEANS if self.has_meaning}
         per_row |= {name: rows for name, rows in self.gaps.items() if name not in GAPS}
-        per_row |= {name: share.rows for name, share in self.shares.items()}
+        per_row |= {name: share.rows for name, share in self.shares.items() if name != FAULTS}
         return {
             **self.result,
             "adjusted_p_value": self.adjusted_p_value,
-            "words": [word._asdict() for word in self.words],
             **{key: list(self.lists[key]) for key in LISTS},
             "phrases": [phrase._asdict() for phrase in self.rows.phrases],
+            "are_too_long": self.rows.words is not None and self.rows.words.are_too_long(),
             "within_margin": is_within,
             "per_row": {name: values.tolist() for name, values in per_row.items()},
         }
@@ -752,8 +837,8 @@ class ComparedParity:
     # Largest gap that counts as none; None where no margin was given.
     margin: float | None
     # By system, as they were given and the baseline first, the numbers of human_parity with 95% intervals where there
-    # are two rows; the p-value after Holm's rule over all systems; what they mean, in words; the lists of `LISTS`; the
-    # phrases that give it away; whether it lies within the margin; and its shares and gaps of every row.
+    # are two rows; the p-value after Holm's rule over all systems; the lists of `LISTS`; the phrases that give it away;
+    # whether it lies within the margin; and its shares and gaps of every row.
     systems: Mapping[str, Mapping[str, Any]]
     # Every system with every one before it.
     pairs: Sequence[ParityPair]
@@ -806,23 +891,20 @@ def beside_people(
 def systems_beside_people(
     rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None, seed: int
 ) -> list[SystemParity]:
-    """Compare all systems with people; words follow the p-values after Holm's rule over all of them."""
-    n_rows = next(iter(rows.values())).distances.n_rows
-    has_interval = n_rows > 1
-    level = CONFIDENCE_LEVEL if has_interval else None
+    """Compare all systems with people, by the p-values after Holm's rule over all of them."""
+    level = CONFIDENCE_LEVEL if next(iter(rows.values())).distances.n_rows > 1 else None
     options = {"p_value": "chi-squared", "confidence_level": level, "clusters": clusters}
     tails = {
         name: corpus_tails(system_rows.distances, level, clusters, seed=seed) for name, system_rows in rows.items()
     }
     wording = {
-        name: None
-        if rows_of.wording is None
-        else parity_wording(rows_of.wording, rows_of.distances, tails[name], options)
+        name: None if rows_of.wording is None else corpus_wording(rows_of.wording, clusters, level)
         for name, rows_of in rows.items()
     }
+    texts = {name: _text_values(rows_of, tails[name], level, clusters, seed) for name, rows_of in rows.items()}
     results = {
-        name: parity_result(system_rows.columns, tails[name], options, wording=wording[name])
-        for name, system_rows in rows.items()
+        name: parity_result(rows_of.columns, tails[name], options, wording=wording[name], texts=texts[name])
+        for name, rows_of in rows.items()
     }
     p_values = np.array([result["human_parity_p_value"] for result in results.values()])
     adjusted = np.full(len(p_values), np.nan)
@@ -834,32 +916,29 @@ def systems_beside_people(
             tails=tails[name],
             result=results[name],
             adjusted_p_value=float(p_value),
-            words=words_of(with_phrases(results[name], system_rows.phrases), float(p_value)) if has_interval else [],
+            faults=texts[name].faults,
+            length=texts[name].length,
             wording=wording[name],
         )
         for (name, system_rows), p_value in zip(rows.items(), adjusted, strict=True)
     ]
 
 
-def with_phrases(result: Mapping[str, Any], phrases: Sequence[Phrase]) -> dict[str, Any]:
-    """Return a result with the phrases, as the details of the module have them."""
-    return {**result, "phrases": [phrase._asdict() for phrase in phrases]}
-
-
-def wording_alike(phrases: Sequence[Phrase]) -> ParityWord:
-    """Say that the test of the wording finds no difference, beside phrases that differ, if any do."""
-    if clear_phrases(with_phrases({}, phrases)["phrases"]):
-        return ParityWord(
-            "alike", "The test of its wording finds no difference from human wording. Single phrases differ."
-        )
-    return ParityWord("alike", "Its wording cannot be distinguished from human wording.")
+def _text_values(
+    rows: ParityRows, tails: CorpusTails | None, level: float | None, clusters: Sequence[Hashable] | None, seed: int
+) -> TextValues:
+    """Measure the faults and the lengths of a system's texts; `tails` are None where wording alone is compared."""
+    options = {"confidence_level": level, "clusters": clusters, "seed": seed}
+    sizes = rows.sizes()
+    faults = corpus_faults(tails, rows.support, rows.words, sizes, options)
+    return TextValues(faults, None if rows.words is None else rows.words.length(clusters, level, np.array(sizes)))
 
 
 def wordings_beside_people(
     rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None, seed: int
 ) -> list[SystemParity]:
     """Compare all systems with people by their wording alone, as rows with a single reference allow."""
-    results, wordings, tails = {}, {}, {}
+    results, wordings, tails, texts = {}, {}, {}, {}
     keys = ["human_parity_p_value", "gaps_p_value", "tails_p_value", *PEOPLES_COPIES, *TAILS, *MEANS]
     unknown = dict.fromkeys((f"{key}{end}" for key in keys for end in ("", "_ci_low", "_ci_high")), math.nan)
     for name, system_rows in rows.items():
@@ -872,6 +951,8 @@ def wordings_beside_people(
         needed = RowsNeeded(*np.maximum(needed, float(LEAST_ROWS_OF_WORDING)).tolist())
         results[name] = {**unknown, **wording.result(CONFIDENCE_LEVEL), "n_rows": n_rows}
         results[name] |= with_interval(ROWS, needed, CONFIDENCE_LEVEL)
+        texts[name] = _text_values(system_rows, None, CONFIDENCE_LEVEL, clusters, seed)
+        results[name] |= texts[name].result(CONFIDENCE_LEVEL, is_tested=True)
         tails[name] = CorpusTails({}, {}, n_clusters, {}, system_rows.distances, clusters, seed)
     adjusted = holm_p_values(np.array([wording.test.p_value for wording in wordings.values()])).tolist()
     return [
@@ -881,7 +962,8 @@ def wordings_beside_people(
             tails=tails[name],
             result=result,
             adjusted_p_value=p_value,
-            words=words_of(result, p_value) if p_value <= LEVEL else [wording_alike(rows[name].phrases)],
+            faults=texts[name].faults,
+            length=texts[name].length,
             wording=wordings[name],
         )
         for (name, result), p_value in zip(results.items(), adjusted, strict=True)

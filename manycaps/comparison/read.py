@@ -2,11 +2,12 @@
 
 import contextlib
 import itertools
+import json
 import math
 import pathlib
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +23,13 @@ from manycaps.caption_tables.source import values_of_column
 from manycaps.catalog import MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.kit.base import InputError, quote_value
-from manycaps.kit.caption_wording import Phrase, WordingRows
+from manycaps.kit.caption_wording import Phrase, SentenceScores, WordingRows
+from manycaps.kit.parity_sentences import SentenceSupport
 from manycaps.kit.parity_tails import DistanceBlock, Distances
 from manycaps.kit.parity_tests import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
+from manycaps.kit.parity_texts import TextWords, sentences_of_counts, text_words
 from manycaps.kit.row_images import clusters_of_images, ids_without_numbers, image_numbers, join_labels
+from manycaps.kit.tokenization import WordNumbers, number_words
 from manycaps.sampling.captions_file import sampling_settings
 
 # Name of the human captions in tables and results.
@@ -57,6 +61,52 @@ class ScoredSystem(NamedTuple):
     wording: WordingRows | None = None
     # Phrases that give it away, where they are known.
     phrases: Sequence[Phrase] = ()
+    # The sentences of its texts, where they are known.
+    sentences: "StoredSentences | None" = None
+
+
+class StoredSentences(NamedTuple):
+    """The sentences of a system as `manycaps score` wrote them, see `manycaps.scoring.reductions`."""
+
+    # Shape (n_rows, 2): numbers of candidates and of references.
+    sizes: np.ndarray
+    arrays: Mapping[str, np.ndarray]
+
+    def part(self, rows: np.ndarray) -> "StoredSentences":
+        """Return the rows of these numbers, in their order."""
+        arrays, n_texts = dict(self.arrays), self.sizes.sum(axis=1)
+        texts = _ranges(n_texts, rows)
+        sentences = _ranges(arrays["n_sentences"], texts)
+        arrays["sentence_words"] = arrays["sentence_words"][_ranges(arrays["sentence_lengths"], sentences)]
+        if len(arrays["support_sizes"]):
+            arrays["support"] = arrays["support"][_ranges(arrays["support_sizes"], rows)]
+            arrays["support_sizes"] = arrays["support_sizes"][rows]
+        for name in ("sentence_lengths", "sentence_scores"):
+            if name in arrays:
+                arrays[name] = arrays[name][sentences]
+        arrays["n_sentences"] = arrays["n_sentences"][texts]
+        return StoredSentences(self.sizes[rows], arrays)
+
+    def words(self, clusters: Sequence[Hashable] | None) -> TextWords:
+        """Return the words of all sentences, scored by the references of other rows or clusters, or as they were."""
+        vocabulary, arrays = WordNumbers(), self.arrays
+        words = number_words(json.loads(arrays["names"].tobytes()), vocabulary)[arrays["sentence_words"]]
+        coded = words, arrays["sentence_lengths"], vocabulary
+        sentences = sentences_of_counts(self.sizes, arrays["n_sentences"], *coded, None, clusters)
+        if "sentence_scores" in arrays:
+            return TextWords(sentences, SentenceScores(sentences.texts, arrays["sentence_scores"], None))
+        return text_words(sentences, is_tested=True)
+
+
+def _ranges(counts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Places of the values of chosen items, each of which has as many values in a line.
+
+    >>> _ranges(np.array([2, 1, 3]), np.array([2, 0])).tolist()
+    [3, 4, 5, 0, 1]
+    """
+    starts, sizes = (np.cumsum(counts) - counts)[chosen], counts[chosen]
+    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.asarray(np.repeat(starts, sizes) + within)
 
 
 class SystemRow(NamedTuple):
@@ -479,6 +529,14 @@ class NoDistances:
         return iter(())
 
 
+class UnsupportedSentence(NamedTuple):
+    """A sentence of a system, and what of the references is nearest to it."""
+
+    row: int
+    text: str
+    nearest: str
+
+
 class ParityRows(NamedTuple):
     """What the module says of the rows of a system."""
 
@@ -490,6 +548,26 @@ class ParityRows(NamedTuple):
     wording: WordingRows | None = None
     # Phrases that give the system away, the largest difference from people first; none where there are no captions.
     phrases: Sequence[Phrase] = ()
+    # Words of the sentences of all texts; None where they are not known.
+    words: TextWords | None = None
+    # How far sentences are from what other texts say; None where every text is one sentence.
+    support: SentenceSupport | None = None
+    # Where there are such sentences, those of the system that are farthest from the references, the worst first.
+    unsupported: Sequence["UnsupportedSentence"] | None = None
+    # What the system repeats: [row, candidate, phrase].
+    repeated: Sequence[Sequence[Any]] = ()
+    # Whose rules divide texts into sentences.
+    language: str = "en"
+
+    def sizes(self) -> list[tuple[int, int]]:
+        """Return the numbers of candidates and of references of every row."""
+        if self.wording is not None:
+            return [(int(m), int(n)) for m, n in self.wording.sizes.tolist()]
+        found: list[tuple[int, int]] = [(0, 0)] * self.distances.n_rows
+        for block in self.distances.blocks():
+            for row in block.rows.tolist():
+                found[row] = block.n_candidates, block.distances.shape[1] - block.n_candidates
+        return found
 
     def null_variances(self) -> dict[str, float]:
         """Return by gap the variance of its sum over rows under random splits; a gap that no row has is left out."""

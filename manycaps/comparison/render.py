@@ -19,7 +19,7 @@ from manycaps.tables import finite, write_table
 # Files of a comparison in its folder.
 OUTPUT_NAMES = ("index.html", "comparison.json")
 
-# Pairs that are printed without --full: those with the baseline if there are more.
+# Pairs that are printed without --full: a summary beside the baseline if there are more.
 MOST_PAIRS = 3
 
 # Lines of a terminal, without the line of the next command.
@@ -102,11 +102,8 @@ def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
     legend = f"{words.legend} {note_of_marks(parity, words.screen, '*')}".rstrip()
     pairs = list(words.pairs)
     if not full and len(pairs) > MOST_PAIRS:
-        baseline = parity.pairs[0].second
-        pairs = [line for line, pair in zip(pairs, parity.pairs, strict=True) if pair.second == baseline]
+        pairs = list(words.baseline)
     after_pairs = [f"- {line}" for line in pairs]
-    if len(pairs) < len(words.pairs):
-        after_pairs.append(f"- {len(words.pairs)} pairs in all: --full")
     asked = [] if full else words.asked  # which the tables have
     after_pairs += [*(f"- {sentence}" for sentence in (*words.metrics, *asked)), *words.behind]
     before = [*table, *_wrap(legend), "", *(line for note in words.notes for line in _wrap(note))]

@@ -37,6 +37,7 @@ from manycaps.comparison.read import (
     ReadScores,
     ScoredSystem,
     SystemRow,
+    UnsupportedSentence,
     clusters_of,
 )
 from manycaps.installed_modules import advice_for, is_installed, load, module_class, progress_bars
@@ -52,6 +53,7 @@ from manycaps.kit.caption_wording import (
 )
 from manycaps.kit.embeddings import ENCODER_DEFAULTS
 from manycaps.kit.ngram_scores import document_frequencies, warn_of_equal_documents
+from manycaps.kit.parity_sentences import sentence_support, text_spans
 from manycaps.kit.parity_tails import (
     CONFIDENCE_LEVEL,
     TAIL,
@@ -63,8 +65,11 @@ from manycaps.kit.parity_tails import (
     tail_share,
 )
 from manycaps.kit.parity_tests import row_gaps, symmetric
+from manycaps.kit.parity_texts import repeated_phrases, unsupported_sentences
 from manycaps.kit.tokenization import tokenize_rows
 from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
+from manycaps.kit.words_sentences import LANGUAGE
+from manycaps.scoring.reductions import support_of_arrays
 
 # z below which two systems are nearer to each other than random splits of both are, and the share of captions that both
 # have of a row: they share captions, which random splits do not, so that p may be anything.
@@ -74,10 +79,13 @@ MOST_ALIKE, MOST_SHARED = -3.0, 0.5
 MOST_SPLITS = 20_000
 
 # Of `MODULE_OPTIONS`, those that the answer beside people takes, too.
-OF_PARITY = ("tokenizer", "language_model", *ENCODER_OPTIONS, "meteor15_data")
+OF_PARITY = ("tokenizer", "language", "language_model", *ENCODER_OPTIONS, "meteor15_data")
 
 # What its wording takes, where wording alone is compared.
 OF_WORDING = ("tokenizer", "language_model")
+
+# Language whose rules divide texts into sentences, unless another one is given.
+DEFAULT_LANGUAGE = str(LANGUAGE["language"].default)
 
 
 def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> list[str]:
@@ -536,6 +544,7 @@ def parity_of_captions(
         columns = {name: [row.captions[name] for row in rows] for name in systems}
         columns["references"] = [row.references or [] for row in rows]
         module.encoder.check_known(columns, module.load_options)
+        distinct |= spans_of(rows, module.load_options["language"])
         has_own_bars = len(distinct) > MOST_AT_ONCE
         if not has_own_bars:  # in batches of captions of one length, whatever system they are of
             with progress_bars(shown=True):
@@ -548,13 +557,28 @@ def parity_of_captions(
             texts = module.number_texts(**columns, options=module.load_options)
             wording = wording_of(texts, is_tested=module.load_options["language_model"] is None)
             phrases = telling_phrases(texts, module.load_options["clusters"])
-            rows_of_system[name] = ParityRows(values.columns, values.distances, wording, phrases)
+            words, spans, span_distances = module.divide(**columns, texts=texts, options=module.load_options)
+            support, unsupported = None, None
+            if spans is not None:
+                support = sentence_support(spans, span_distances, module.progress)
+                listed = unsupported_sentences(spans, support, span_distances)
+                unsupported = [UnsupportedSentence(row, text, nearest) for row, _, _, text, nearest in listed]
+            repeated = repeated_phrases(words.sentences)
+            rows_of_system[name] = ParityRows(
+                values.columns, values.distances, wording, phrases, words, support, unsupported, repeated
+            )
             results[name] = {"signature": module._signature(module.load_options, values.settings)}
             results[name] |= values.n_unread()
     references, options = [row.references or [] for row in rows], module.load_options
     distances_of = row_distances(module, references)
     wrong = wrong_captions(distances_of, references, options["clusters"], options["seed"])
     return ParityScores(rows_of_system, results, distances_of, wrong)
+
+
+def spans_of(rows: Sequence[SystemRow], language: str) -> set[str]:
+    """Return the spans of all captions of several sentences, which are embedded beside the captions."""
+    captions = {text for row in rows for texts in (*row.captions.values(), row.references or []) for text in texts}
+    return {span for spans in (text_spans(text, language) for text in captions) for span in spans.texts}
 
 
 def with_known_captions(rows: Sequence[SystemRow], module: Any, stand_in: str) -> list[SystemRow]:
@@ -594,12 +618,23 @@ def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -
     )
     references, clusters = tokenize_rows([row.references or [] for row in rows], tokenizer), options["clusters"]
     rows_of_system = {}
+    divide = module_class(MODULE).sentence_words
+    given = {**options, "tokenizer": tokenizer, "language_model": module.load_options["language_model"]}
+    given["language"] = options.get("language", DEFAULT_LANGUAGE)
     for name in rows[0].captions:
         captions = tokenize_rows([row.captions[name] for row in rows], tokenizer)
         texts = number_texts(captions, references, clusters, model)
         seen_references(texts).warn()
         wording_rows = wording_of(texts, is_tested=model is None)
-        rows_of_system[name] = ParityRows({}, NoDistances(len(rows)), wording_rows, telling_phrases(texts, clusters))
+        words = divide([row.captions[name] for row in rows], [row.references or [] for row in rows], given)
+        rows_of_system[name] = ParityRows(
+            {},
+            NoDistances(len(rows)),
+            wording_rows,
+            telling_phrases(texts, clusters),
+            words,
+            repeated=repeated_phrases(words.sentences),
+        )
     return rows_of_system, module._signature(module.load_options)
 
 
@@ -726,8 +761,9 @@ def score_further(read: ReadScores, options: CompareOptions) -> SystemScores:
     if MODULE in systems[0].results:
         line = str(systems[0].results[MODULE]["signature"])
         distance = line.partition("|distance:")[2].partition("|")[0]
+        language = given.get(MODULE, {}).get("language", DEFAULT_LANGUAGE)
         parity = {
-            system.name: ParityRows(system.values, system.distances, system.wording, system.phrases)
+            system.name: _stored_parity(system, system.distances, clusters, language)
             for system in systems
             if system.distances
         }
@@ -736,6 +772,27 @@ def score_further(read: ReadScores, options: CompareOptions) -> SystemScores:
             distances_of = row_distances(load(MODULE, **given[MODULE]), [row.references or [] for row in rows])
             shared = shared_answers(rows, distances_of, clusters)
     return SystemScores(systems, rows, clusters, exchanges, parity, distance, shared=shared)
+
+
+def _stored_parity(
+    system: ScoredSystem, distances: Distances, clusters: Sequence[Hashable] | None, language: str
+) -> ParityRows:
+    """What a folder of scores knows of the rows of a system."""
+    words, support = None, None
+    if (sentences := system.sentences) is not None:
+        words = sentences.words(clusters)
+        if len(sentences.arrays["support_sizes"]):
+            support = support_of_arrays(sentences.sizes, sentences.arrays, distances)
+    return ParityRows(
+        system.values,
+        distances,
+        system.wording,
+        system.phrases,
+        words,
+        support,
+        repeated=[] if words is None else repeated_phrases(words.sentences),
+        language=language,
+    )
 
 
 def module_options(options: CompareOptions, modules: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Systems out of folders that `manycaps score` wrote: their scores, and the captions that were scored."""
 
 import collections
+import dataclasses
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ from manycaps.comparison.read import (
     NoDistances,
     ReadScores,
     ScoredSystem,
+    StoredSentences,
     SystemRow,
     check_same_ids,
     clusters_of,
@@ -109,8 +111,8 @@ def read_score_folders(
         results = {module: folder.results[module] for module in chosen}
         distances = _distances(folder, order) if PARITY in chosen else None
         values = _values(folder, keys, order)
-        wording, phrases = _wording(folder, order) if PARITY in chosen else (None, [])
-        systems.append(ScoredSystem(name, values, results, n_candidates, distances, wording, phrases))
+        wording = _wording(folder, order) if PARITY in chosen else StoredWording()
+        systems.append(ScoredSystem(name, values, results, n_candidates, distances, *wording))
     return systems, [SystemRow(row_id, {}) for row_id in baseline.ids]
 
 
@@ -199,18 +201,27 @@ def _distances(folder: ScoreFolder, order: np.ndarray) -> Distances:
     return kept
 
 
-def _wording(folder: ScoreFolder, order: np.ndarray) -> tuple[WordingRows | None, list[Phrase]]:
-    """Wording of the rows in the order of their places, and the phrases; None where the run left it out."""
+class StoredWording(NamedTuple):
+    """What a run kept of words: nothing where it left them out."""
+
+    rows: WordingRows | None = None
+    phrases: Sequence[Phrase] = ()
+    sentences: StoredSentences | None = None
+
+
+def _wording(folder: ScoreFolder, order: np.ndarray) -> StoredWording:
+    """Wording of the rows in the order of their places, the phrases, and the words of the sentences."""
     path = RunFolder(folder.path).wording
     if not path.is_file():
-        return None, []
+        return StoredWording()
     with np.load(path) as arrays:  # NumPy unpickles nothing unless asked
         stored = dict(arrays)
     phrases = json.loads(stored.pop("phrases", np.frombuffer(b"[]", dtype=np.uint8)).tobytes())
-    rows = WordingRows(**stored)
+    rows = WordingRows(**{field.name: stored.pop(field.name) for field in dataclasses.fields(WordingRows)})
     if len(rows.sizes) != len(order):
         raise InputError(path, f"{len(order)} rows", len(rows.sizes), SCORE_AGAIN)
-    return rows.part(order.tolist()), [Phrase(**phrase) for phrase in phrases]
+    sentences = StoredSentences(rows.sizes, stored).part(order) if "n_sentences" in stored else None
+    return StoredWording(rows.part(order.tolist()), [Phrase(**phrase) for phrase in phrases], sentences)
 
 
 def folder_rows(folders: Mapping[str, str], ids: Sequence[str]) -> list[SystemRow]:

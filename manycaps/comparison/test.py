@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,8 @@ from manycaps.comparison.paired_tests import (
     paired_tests,
     smallest_sign_p_value,
 )
-from manycaps.comparison.parity import ComparedParity, beside_people, compare_parity, enough_resamples
-from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow, row_test_key
+from manycaps.comparison.parity import ComparedParity, SystemParity, beside_people, compare_parity, enough_resamples
+from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow, UnsupportedSentence, row_test_key
 from manycaps.comparison.score import SystemScores
 from manycaps.kit.base import InputError
 from manycaps.kit.caption_sets import (
@@ -29,6 +29,7 @@ from manycaps.kit.caption_sets import (
 )
 from manycaps.kit.parity_tails import CONFIDENCE_LEVEL, LEVEL
 from manycaps.kit.parity_tests import LEAST_ROWS
+from manycaps.kit.words_sentences import split_sentences
 
 # Networks compute in single precision, and their last digits depend on which captions are encoded together: values that
 # differ by less than this share of a usual one are equal.
@@ -105,6 +106,8 @@ class ShownRows:
     p_values: Mapping[str, Mapping[str, Sequence[float]]]
     # By system the places of its oddest captions, [row, candidate], where wording alone is compared.
     oddest: Mapping[str, Sequence[Sequence[int]]]
+    # By system its sentences that are farthest from the references, where texts have several.
+    unsupported: Mapping[str, Sequence[UnsupportedSentence]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,9 +153,11 @@ def compare_scores(
     n_pairs = math.comb(len(systems), 2)
     draws: dict[str, Any] = {"n_resamples": enough_resamples(n_resamples, n_pairs), "seed": seed}
     parity, oddest, notes = None, dict[str, Sequence[Sequence[int]]](), list(scores.file_notes)
+    unsupported: dict[str, Sequence[UnsupportedSentence]] = {}
     if scores.parity:
         beside = beside_people(scores.parity, scores.clusters, seed)
         oddest = {system.name: system.lists.get("oddest_wording", []) for system in beside}
+        unsupported = {system.name: unsupported_of(system, rows) for system in beside}
         if beside[0].has_meaning and scores.clusters is None and len(rows) < LEAST_ROWS:
             notes.append(FEW_ROWS.format(n_rows=len(rows)))
         options: dict[str, Any] = {"distance": scores.distance, "margin": margin, "wrong": scores.wrong}
@@ -211,8 +216,25 @@ def compare_scores(
                 if all(row_test in system.values for system in systems)
             },
             oddest=oddest,
+            unsupported=unsupported,
         ),
     )
+
+
+def unsupported_of(system: SystemParity, rows: Sequence[SystemRow]) -> Sequence[UnsupportedSentence]:
+    """Return the sentences that are farthest from the references; none where captions, or sentences, are not known.
+
+    Folders of scores have no distances of spans: there, the nearest reference stands for its nearest span.
+    """
+    if system.rows.unsupported is not None:
+        return system.rows.unsupported
+    if system.rows.support is None or system.name not in rows[0].captions:
+        return []
+    found = []
+    for row, candidate, sentence, reference in system.unsupported_places():
+        [pieces] = split_sentences([rows[row].captions[system.name][candidate]], system.rows.language)
+        found.append(UnsupportedSentence(row, pieces[sentence], (rows[row].references or [])[reference]))
+    return found
 
 
 def _shared_metrics(scores: SystemScores, has_equal_sizes: bool) -> list[RowValue]:

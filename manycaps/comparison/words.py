@@ -1,4 +1,4 @@
-"""The fourth room of a comparison, which alone speaks: the result in sentences and tables.
+"""The result of a comparison in sentences and tables.
 
 Of systems beside people a line each, and one for each pair; the summary of every pair by every metric; tables; and a
 paragraph on the methods.
@@ -7,33 +7,46 @@ paragraph on the methods.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from manycaps.catalog import ROW_VALUES, SET_MODULES, RowValue, module_of
+from manycaps.comparison import sentences
 from manycaps.comparison.compare_options import ORDERS
 from manycaps.comparison.paired_tests import MOST_EXACT_CLUSTERS, PairedTest
-from manycaps.comparison.parity import FAULTS, ROWS, ComparedParity, ParityPair, ShareTest, copies_references, faults_of
-from manycaps.comparison.read import SystemRow
+from manycaps.comparison.parity import (
+    FAULTS,
+    LENGTH_GAP,
+    ROWS,
+    ComparedParity,
+    ParityPair,
+    ShareTest,
+    copies_references,
+)
+from manycaps.comparison.read import SystemRow, UnsupportedSentence
+from manycaps.comparison.sentences import NOUNS, TERMS, Share, as_list, percent
 from manycaps.comparison.test import AgainstPeople, ComparedMetric, ComparedPair, Comparison
 from manycaps.kit.base import VERSION, n_sharing_rows
 from manycaps.kit.caption_wording import Phrase
+from manycaps.kit.parity_faults import FAULTS as KINDS_OF_FAULTS
 from manycaps.kit.parity_tails import (
     CONFIDENCE_LEVEL,
+    DIRECTIONS,
+    LEAST_LENGTH_RATIO,
     LEVEL,
     POWER,
-    SHARE_NOUNS,
     TAIL,
     clear_phrases,
     format_p_value,
     gap_text,
+    is_above_people,
     p_value_digits,
     share_text,
 )
-from manycaps.tables import LETTERS, Cell, Table, as_digits, as_interval, column_form, number_cell
+from manycaps.tables import LETTERS, Cell, Table, as_digits, as_interval, column_form, number_cell, write_table
 
 # Columns of a terminal.
 WIDTH = 100
@@ -44,42 +57,26 @@ MOST_EXAMPLES, MOST_LINES = 20, 3
 # Letters of a caption that a terminal shows.
 MOST_LETTERS = 35
 
-# Shares that sentences name, and how.
-NOUNS = {**SHARE_NOUNS, "formulaic_share": "formulaic captions"}
+# Shares of the table that are no faults. A terminal leaves the last one out.
+LIKENESS_COLUMNS = ("ordinary_share", "formulaic_share", "near_duplicate_share", "spread_share")
 
-# Columns of the table: shares of faults, and of likeness. A terminal shows the first, and of likeness what differs.
-FAULT_COLUMNS = {"faulty_share": "faults", "unlike_people_share": "unlike people", "odd_wording_share": "odd wording"}
-LIKENESS_COLUMNS = {
-    "ordinary_share": "ordinary",
-    "formulaic_share": "formulaic",
-    "near_duplicate_share": "near-duplicates",
-    "spread_share": "spread pairs",
-}
-
-# What each column of the answer is about, and what is said where wording is not known.
+# What the columns are about. Where wording alone is compared, odd wording stands in the place of faults.
 LEGEND = (
-    "Faults are captions that people would not write, by meaning{wording}: fewer are better. The other columns say how "
-    "like people's these captions are, not how good."
+    "faults: unsupported, omitted, oddly worded and repeated beyond people's rates, which read 0; a low number says "
+    "that texts are not worse than people's, not that they are alike."
 )
-BY_WORDING, NO_WORDING = " or wording", " alone (wording takes ten rows or more, and captions)"
-WORDING_ALONE = LEGEND.replace("by meaning{wording}", "by wording alone (meaning takes two references in every row)")
+WORDING_ALONE = (
+    "Wording alone is compared: meaning takes two references in every row. odd wording: sentences less predictable "
+    "than 19 of 20 human ones (people 5%); fewer are better."
+)
 
-# What a terminal says of a share that is above people's; the page has a sentence.
-BRIEFLY = {
-    "unlike": ("unlike_people_share", "unlike people's"),
-    "odd-wording": ("odd_wording_share", "of odd wording"),
-    "copies": ("copied_share", "also among the references"),
-    "ordinary": ("ordinary_share", "ordinary"),
-    "formulaic": ("formulaic_share", "formulaic"),
-    "near-duplicates": ("near_duplicate_share", "of pairs near-duplicates"),
-    "spread": ("spread_share", "of pairs far apart"),
+# Titles that a terminal writes in two lines.
+TWO_LINES = {"rows to detect": "rows to\ndetect", "predictable wording": "predictable\nwording"}
+TWO_LINES |= {
+    "near-duplicates": "near-\nduplicates",
+    "words per text": "words\nper text",
+    "odd wording": "odd\nwording",
 }
-
-# What the caption of a table adds where wording is known.
-WORDING_CAPTION = (
-    "odd wording, and formulaic captions, are less and more predictable than 19 of 20 human ones, by the words that "
-    "people used of other rows, and the wording gap is the mean difference in natural logarithms per word"
-)
 
 # Phrases that are named of a system: used more often than by people, and less often.
 MOST_OVERUSED, MOST_UNDERUSED = 3, 1
@@ -100,15 +97,20 @@ def has_meaning(parity: ComparedParity) -> bool:
     return all("unlike_people_share" in system["per_row"] for system in parity.systems.values())
 
 
+def has_wording(parity: ComparedParity) -> bool:
+    """Say whether the wording of all systems is compared."""
+    return all("odd_wording_share" in system["per_row"] for system in parity.systems.values())
+
+
 def faults(parity: ComparedParity) -> str:
-    """Return the share of faults that all systems have: by meaning or wording, or by one of them alone."""
-    return faults_of([system["per_row"] for system in parity.systems.values()])
+    """Return the key of the faults: of all kinds, or of odd wording where wording alone is compared."""
+    return FAULTS if has_meaning(parity) else "odd_wording_share"
 
 
 def unlikeness(system: System, key: str) -> float:
-    """Say how bad a value is: a share of faults, the distance of another share from people's, or minus the rows."""
+    """Say how bad a value is: faults, the distance of another share from people's, or minus the rows."""
     value = float(system[key])
-    return value if key in FAULTS else -value if key == ROWS else abs(value - TAIL)
+    return value if key == FAULTS or key in KINDS_OF_FAULTS else -value if key == ROWS else abs(value - TAIL)
 
 
 def in_order(parity: ComparedParity, order: str = "") -> list[str]:
@@ -120,7 +122,7 @@ def in_order(parity: ComparedParity, order: str = "") -> list[str]:
     def key(name: str) -> tuple[float, float]:
         system = parity.systems[name]
         if order == ORDERS[0]:
-            return unlikeness(system, faults(parity)), 0.0
+            return float(np.nan_to_num(unlikeness(system, faults(parity)), nan=math.inf)), 0.0
         return unlikeness(system, ROWS), -float(np.nan_to_num(system["human_parity_p_value"], nan=2.0))
 
     return sorted(parity.systems, key=key) if order else list(parity.systems)
@@ -143,13 +145,14 @@ def best_systems(parity: ComparedParity, key: str) -> list[str]:
     if key == ROWS:
         least = systems[first][f"{key}_ci_low"]
         return [name for name in names if name == first or not systems[name][f"{key}_ci_high"] < least]
-    with_best = [pair for pair in parity.pairs if first in (pair.first, pair.second) and key in pair.tested_shares]
+    tested = FAULTS if key in KINDS_OF_FAULTS else key
+    with_best = [pair for pair in parity.pairs if first in (pair.first, pair.second) and tested in pair.tested_shares]
     others = {name for pair in with_best for name in (pair.first, pair.second)} & set(names) - {first}
     worse = {
         name
         for pair in with_best
         for share in pair.shares
-        if share.key == key and share.better == first
+        if share.key == tested and share.better == first
         for name in (pair.first, pair.second)
     }
     return [name for name in names if name == first or name in others - worse] if others else []
@@ -166,15 +169,6 @@ def note_of_marks(parity: ComparedParity, table: Table, mark: str) -> str:
     elif len(names) > 1:
         sentences.append(f"{as_list(names)} are not compared: many of their captions also occur among the references.")
     return " ".join(sentences)
-
-
-def as_list(names: Sequence[str]) -> str:
-    """Join names as a sentence does.
-
-    >>> as_list(["a"]), as_list(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def value_of(metric: ComparedMetric, system: str) -> float:
@@ -199,45 +193,24 @@ def legend_of(parity: ComparedParity) -> str:
     """Say what the columns of the answer are about."""
     if not has_meaning(parity):
         return WORDING_ALONE
-    return LEGEND.format(wording=BY_WORDING if faults(parity) == FAULTS[0] else NO_WORDING)
-
-
-def gives_itself_away(phrases: str) -> str:
-    """Name the phrases of a system that is distinguished from people.
-
-    >>> gives_itself_away("'shirt' (34% of captions, people 1%)")
-    "gives itself away by: 'shirt' (34% of captions, people 1%)"
-    """
-    return f"gives itself away by: {phrases}"
-
-
-def differs_in_phrases(phrases: str) -> str:
-    """Name the phrases of a system that the joint test does not distinguish from people.
-
-    >>> differs_in_phrases("'shirt' (34% of captions, people 1%)")
-    "phrases that differ by tests of their own: 'shirt' (34% of captions, people 1%)"
-    """
-    return f"phrases that differ by tests of their own: {phrases}"
+    return LEGEND if has_wording(parity) else f"{LEGEND} {sentences.too_few_rows_for_wording()}"
 
 
 def system_phrases(system: System, width: int | None = None) -> str:
-    """Name the phrases in which a system differs from people, in words that agree with its verdict; may be empty."""
-    is_alike = any(word["name"] == "alike" for word in system["words"])
+    """Name the phrases in which a system differs from people, where its verdict allows; may be empty."""
+    is_alike = not system["adjusted_p_value"] <= LEVEL
     named = clear_phrases(system["phrases"]) if is_alike else system["phrases"]
-    said = differs_in_phrases if is_alike else gives_itself_away
-    return phrase_line([Phrase(**phrase) for phrase in named], width, said)
+    return phrase_line([Phrase(**phrase) for phrase in named], width)
 
 
-def phrase_line(
-    phrases: Sequence[Phrase], width: int | None = None, said: Callable[[str], str] = gives_itself_away
-) -> str:
+def phrase_line(phrases: Sequence[Phrase], width: int | None = None) -> str:
     """Name the phrases that a test finds, the largest differences first: as many as fit a width, or none.
 
     >>> shirt, begins = Phrase("shirt", False, False, 0.34, 0.01, 0.001), Phrase("a", True, False, 0.44, 0.09, 0.001)
     >>> phrase_line([begins, shirt])
-    "gives itself away by: begins with 'a' (44% of captions, people 9%), 'shirt' (34%, 1%)"
+    "Phrases that differ from people's: begins with 'a' (44% of captions, people 9%), 'shirt' (34%, 1%)."
     >>> phrase_line([begins, shirt, Phrase("there is", False, False, 0.0, 0.02, 0.01)], width=80)
-    "gives itself away by: never 'there is' (people 2%)"
+    "Phrases that differ from people's: never 'there is' (people 2%)."
     """
     over = [phrase for phrase in phrases if phrase.share > phrase.share_of_people][:MOST_OVERUSED]
     under = [phrase for phrase in phrases if phrase.share < phrase.share_of_people][:MOST_UNDERUSED]
@@ -253,7 +226,7 @@ def phrase_line(
             else f"seldom {_phrase(phrase)} ({as_percent(phrase.share)}, people {as_percent(phrase.share_of_people)})"
             for phrase in under
         ]
-        line = said("; ".join(filter(None, [", ".join(named), *lacking])))
+        line = sentences.phrases_that_differ("; ".join(filter(None, [", ".join(named), *lacking])))
         if (named or lacking) and (width is None or len(line) <= width):
             return line
     return ""
@@ -265,127 +238,238 @@ def _phrase(phrase: Phrase) -> str:
     return f"{'is ' if phrase.begins and phrase.ends else place}'{shorten(phrase.phrase, MOST_LETTERS)}'"
 
 
+class Verdict(NamedTuple):
+    """What is said of a system beside people: whole sentences, and briefly the numbers of some of them."""
+
+    # By the name of its function in `sentences`.
+    said: dict[str, str]
+    # Shares and lengths in the words of the columns, as a terminal has them.
+    brief: dict[str, str]
+
+
+def verdict_of(system: System) -> Verdict:
+    """Say how a system differs from people."""
+    n_rows, p_value = int(system["n_rows"]), float(system["adjusted_p_value"])
+    lacks_shares = math.isnan(system["tails_p_value"]) and "unlike_people_share" in system["per_row"]
+    if n_rows < 2:
+        return Verdict({"one_row": sentences.one_row()}, {})
+    if math.isnan(p_value):
+        return Verdict({"not_tested": sentences.not_tested()}, {})
+    said = {}
+    if p_value > LEVEL:
+        if clear_phrases(system["phrases"]):
+            said["no_difference_but_phrases"] = sentences.no_difference_but_phrases(p_value, n_rows)
+        else:
+            most = system.get("unsupported_share_ci_high", math.nan)
+            said["no_difference_from_people"] = sentences.no_difference_from_people(p_value, n_rows, most)
+    else:
+        said["differs_from_people"] = sentences.differs_from_people(p_value, n_rows)
+    verdict = Verdict(said, {})
+    if p_value <= LEVEL:
+        _say_faults(system, verdict)
+    if is_above_people(system, "copied_share"):
+        _say_share(system, verdict, "copied_share", "copied")
+    if p_value <= LEVEL:
+        _say_likeness(system, verdict)
+        if verdict.said.keys() <= {"differs_from_people", "copied"}:
+            how = _directions(system)
+            if how:
+                said["differs_by_gaps"] = sentences.differs_by_gaps(how)
+    if system["are_too_long"]:
+        said["too_long_to_compare"] = sentences.too_long_to_compare()
+    if lacks_shares:
+        said["too_few_rows_for_shares"] = sentences.too_few_rows_for_shares()
+    return verdict
+
+
+def _say_faults(system: System, verdict: Verdict) -> None:
+    """Add the kinds of faults of which a system has more than people, and its length."""
+    n_known = sum(not math.isnan(system.get(kind, math.nan)) for kind in KINDS_OF_FAULTS)
+    for key in KINDS_OF_FAULTS:
+        p_value = system.get(key.replace("_share", "_p_value"), math.nan) * n_known
+        share = _share(system, key)
+        if p_value <= LEVEL and share.low > share.people:
+            _say_share(system, verdict, key, key.removesuffix("_share"))
+    words, people, low, high = _length(system)
+    differ = people > 0 and max(words, people) >= LEAST_LENGTH_RATIO * min(words, people)
+    if differ and system.get("length_p_value", math.nan) <= LEVEL and not low <= people <= high:
+        verdict.said["other_length"] = sentences.other_length(words, people)
+        verdict.brief["other_length"] = f"{sentences.times_as_long(words / people)} people's"
+
+
+def _say_likeness(system: System, verdict: Verdict) -> None:
+    """Add the shares that are no faults and lie above people's."""
+    copied = system["copied_share"] if "copied" in verdict.said else 0.0
+    shown = [
+        ("ordinary_share", "generic", system["ordinary_share_ci_low"] - copied > TAIL),
+        ("formulaic_share", "predictable_wording", is_above_people(system, "formulaic_share")),
+        ("near_duplicate_share", "near_duplicates", is_above_people(system, "near_duplicate_share")),
+        # Captions far from the references lie far apart, too: then that has been said.
+        ("spread_share", "spread_pairs", "unsupported" not in verdict.said and is_above_people(system, "spread_share")),
+    ]
+    for key, name, is_shown in shown:
+        if is_shown:
+            _say_share(system, verdict, key, name)
+
+
+def _say_share(system: System, verdict: Verdict, key: str, name: str) -> None:
+    """Add the sentence of a share, and its number in the words of the column."""
+    share = _share(system, key)
+    verdict.said[name] = getattr(sentences, name)(share)
+    verdict.brief[name] = f"{percent(share.value)} {TERMS[key]}"
+
+
+def _share(system: System, key: str) -> Share:
+    """A share with its interval and people's."""
+    value, low, high = (float(system.get(f"{key}{end}", math.nan)) for end in ("", "_ci_low", "_ci_high"))
+    return Share(value, low, high, float(system.get(f"{key}_of_people", TAIL)))
+
+
+def _length(system: System) -> tuple[float, float, float, float]:
+    """Words per text, people's, and the ends of the interval of the former: people's and the gap's."""
+    words, people = (float(system.get(f"words_per_text{end}", math.nan)) for end in ("", "_of_people"))
+    low, high = (people + float(system.get(f"{LENGTH_GAP}_ci_{end}", math.nan)) for end in ("low", "high"))
+    return words, people, low, high
+
+
+def _directions(system: System) -> str:
+    """In which direction means differ: by the gaps that are significant by themselves, else by both; may be empty."""
+    gaps = [gap for gap in DIRECTIONS if not math.isnan(system.get(gap, math.nan))]
+    keys = {gap: "wording_p_value" if gap == "wording_gap" else f"{gap}_p_value" for gap in gaps}
+    clear = [gap for gap, key in keys.items() if system.get(key, math.nan) <= LEVEL]
+    named = clear or [gap for gap in gaps if gap != "wording_gap"] or gaps
+    listed = [f"{DIRECTIONS[g][system[g] > 0]} ({g.replace('_', ' ')} {gap_text(system, g)})" for g in named]
+    return as_list(listed) if listed else ""
+
+
 def screen_line(name: str, system: System) -> str:
     """Say briefly how a system differs from people: the numbers without intervals, which the table has."""
-    shares = [BRIEFLY[word["name"]] for word in system["words"] if word["name"] in BRIEFLY]
-    brief = ", ".join(f"{as_percent(system[key])} {noun}" for key, noun in shares)
-    others = [word["sentence"] for word in system["words"] if word["name"] not in BRIEFLY]
-    sentences = [*_first_p_value(system), *([f"{brief}."] if brief else []), *others]
-    return f"{name}: {' '.join(sentences)}"
+    verdict = verdict_of(system)
+    spoken = [sentence for kind, sentence in verdict.said.items() if kind not in verdict.brief]
+    if verdict.brief:
+        spoken.insert(1, f"{', '.join(verdict.brief.values())}.")
+    return f"{name}: {' '.join(spoken)}"
 
 
 def system_line(parity: ComparedParity, name: str) -> str:
     """Say in one line how a system stands beside people."""
     system = parity.systems[name]
-    sentences = " ".join(word["sentence"] for word in system["words"]) or "One row: no interval."
-    phrases = system_phrases(system)
-    phrases = f" {phrases[0].upper()}{phrases[1:]}." if phrases else ""
-    return f"{name}: {' '.join([*_first_p_value(system), sentences])}{phrases}{_within(parity, name)}"
-
-
-def _first_p_value(system: System) -> list[str]:
-    """The p-value of a system after Holm's rule, unless its words have it."""
-    p_value = format_p_value(system["adjusted_p_value"], int(system["n_rows"]))
-    return [] if any(word["name"] == "different" for word in system["words"]) else [f"{p_value}."]
+    spoken = [*verdict_of(system).said.values(), system_phrases(system), _within(parity, name)]
+    return f"{name}: {' '.join(filter(None, spoken))}"
 
 
 def _within(parity: ComparedParity, name: str) -> str:
+    """Whether the gaps lie within the margin; empty without one."""
     if parity.margin is None:
         return ""
     system = parity.systems[name]
-    is_shown = "Within" if system["within_margin"] else "Not shown to be within"
-    return f" {is_shown} {parity.margin:g} of people in {_gaps_named(not math.isnan(system['diversity_gap']))}."
+    say_it = sentences.within_margin if system["within_margin"] else sentences.not_within_margin
+    return say_it(parity.margin, _gaps_named(has_diversity=not math.isnan(system["diversity_gap"])))
 
 
-def _gaps_named(has_diversity: bool) -> str:
+def _gaps_named(*, has_diversity: bool) -> str:
     """Name the gaps that there are."""
     return "both gaps" if has_diversity else "the fidelity gap"
 
 
-def pair_line(pair: ParityPair) -> str:
-    """Say in one line which of two systems has fewer faults, and which is more like people in what."""
-    names, p_value = f"{pair.first} and {pair.second}", format_p_value(pair.adjusted_p_value)
+def pair_line(systems: Mapping[str, System], pair: ParityPair) -> str:
+    """Say which of two systems has more faults, and which is closer to people in what else."""
+    names, p_value = (pair.first, pair.second), pair.adjusted_p_value
     if pair.kind == "copies":
-        return f"{names} are not compared: captions of {' and '.join(pair.copying)} also occur among the references."
+        return sentences.not_compared(*names, pair.copying)
     if pair.kind == "alike":
-        return f"{names}: no difference detected ({p_value}{_detectable(pair)}).{_margin(pair)}"
-    likeness = "; ".join(
-        f"{name} is more like people in "
-        + " and ".join(f"{NOUNS[share.key]} ({_values(share, name, pair)})" for share in shares)
-        for name in (pair.first, pair.second)
-        if (shares := [share for share in pair.shares if share.key in pair.more_like_people[name]])
-    )
-    fault_share = next((share for share in pair.shares if share.key in FAULTS), None)
-    if fault_share is not None and pair.fewer_faults:
-        better = pair.fewer_faults
-        worse = pair.second if better == pair.first else pair.first
-        values = _values(fault_share, better, pair)
-        fewer = f"{better} has fewer faults than {worse} ({values}, {format_p_value(fault_share.p_value)})"
-        return f"{fewer}; {likeness}." if likeness else f"{fewer}."
-    if fault_share is not None:
-        values = _values(fault_share, pair.first, pair)
-        return f"{names} differ ({p_value}): {likeness or _gaps_text(pair)}; faults: no difference detected ({values})."
-    return f"{names} differ ({p_value}): {likeness or _gaps_text(pair)}.{_margin(pair)}"
+        return " ".join(filter(None, [_no_difference(pair), _margin(pair)]))
+    closer = [
+        sentences.is_closer_to_people(name, [_closer(share, pair) for share in shares])
+        for name in names
+        if (shares := [share for share in pair.shares if share.key in pair.closer_to_people[name]])
+    ]
+    if pair.more_faults:
+        fewer = pair.second if pair.more_faults == pair.first else pair.first
+        tested = next(share for share in pair.shares if share.key == FAULTS)
+        share, other = (_share(systems[name], tested.kind) for name in (pair.more_faults, fewer))
+        kind, p_faults = TERMS[tested.kind], tested.p_value
+        spoken = [sentences.has_more_faults(pair.more_faults, fewer, kind, share, other.value, p_faults)]
+    elif any(share.key == FAULTS for share in pair.shares):
+        spoken = [sentences.differ_without_more_faults(*names, p_value)]
+    else:
+        spoken = [sentences.differ(*names, p_value)]
+    if not pair.more_faults and not closer:
+        closer = _other_differences(pair)
+    return " ".join(filter(None, [*spoken, *closer, _margin(pair)]))
 
 
-def _gaps_text(pair: ParityPair) -> str:
-    """How two systems differ: by the gaps whose intervals exclude 0, else by shares, or by both gaps together."""
+def _closer(share: ShareTest, pair: ParityPair) -> tuple[str, float, float]:
+    """A share by its noun, the better system's value first."""
+    values = (share.first, share.second) if share.better == pair.first else (share.second, share.first)
+    return NOUNS[share.key], *values
+
+
+def _other_differences(pair: ParityPair) -> list[str]:
+    """How two systems differ where no share says which is better: by gaps whose intervals exclude 0, else by shares."""
     words = {
         "fidelity_gap": "nearer to the references",
         "diversity_gap": "less varied",
         "wording_gap": "less predictable in wording",
+        LENGTH_GAP: "shorter",
     }
     clear = [gap for gap in pair.gaps if not gap.low <= 0 <= gap.high]
-    undecided = [
-        f"{NOUNS[share.key]} ({_values(share, pair.first, pair)})"
-        for share in pair.shares
-        if share.key not in FAULTS and share.p_value <= LEVEL
-    ]
+    undecided = [share for share in pair.shares if share.key != FAULTS and share.p_value <= LEVEL]
     if undecided and not clear:
-        return f"in {' and '.join(undecided)}, but which of them is more like people is undecided"
-    named = clear or [gap for gap in pair.gaps if gap.key != "wording_gap"] or pair.gaps
+        return [sentences.differ_on_both_sides(NOUNS[s.key], s.first, s.second) for s in undecided]
+    named = clear or [gap for gap in pair.gaps if gap.key in ("fidelity_gap", "diversity_gap")] or pair.gaps
     said: dict[str, list[str]] = {}
     for gap in named:
         said.setdefault(pair.first if gap.difference < 0 else pair.second, []).append(
             f"{words[gap.key]} ({gap.key.replace('_', ' ')} {gap.first:.2g} and {gap.second:.2g}, difference "
             f"{gap.difference:.2g} [{gap.low:.2g}, {gap.high:.2g}])"
         )
-    parts = [f"{name} is {' and '.join(gaps)}" for name, gaps in said.items()]
-    return "neither gap by itself, but together " * (not clear and len(named) > 1) + " and ".join(parts)
+    how = as_list([f"{name} is {as_list(gaps)}" for name, gaps in said.items()])
+    if not clear and len(named) > 1:
+        return [sentences.differ_on_average_together(how)]
+    return [sentences.differ_on_average(how)] if named else []
 
 
-def _detectable(pair: ParityPair) -> str:
-    """What would be found, or that nothing can be."""
-    gap, wrong_captions, wrong_rows = pair.detectable_gap, pair.detectable_wrong_captions, pair.detectable_wrong_rows
-    if math.isinf(gap) and not pair.least_rows:
-        return "; too few random sign flips (--n-resamples) to distinguish two systems by their gaps"
-    if math.isinf(gap):
-        return f"; too few rows to distinguish any two systems: at least {pair.least_rows} are needed"
-    if math.isnan(gap):
-        return ""
-    shares = {"wrong captions": wrong_captions, "rows of wrong captions": wrong_rows}
-    if wrong_rows == wrong_captions:  # rows have one caption
-        del shares["rows of wrong captions"]
-    known = [
-        f"{float(f'{100 * share:.2g}'):g}% more {noun}, " for noun, share in shares.items() if math.isfinite(share)
-    ]
-    effects = f"{''.join(known)}{'or ' * bool(known)}fidelity gaps that differ by {gap:.2g} in every row"
-    return f"; {effects} would be detected with a power of {100 * POWER:.0f}%"
+def _no_difference(pair: ParityPair) -> str:
+    """That no difference is detected, and what would be, or that nothing can be."""
+    names, p_value = (pair.first, pair.second), pair.adjusted_p_value
+    if math.isinf(pair.detectable_gap) and not pair.least_rows:
+        return sentences.too_few_draws_for_two(*names, p_value)
+    if math.isinf(pair.detectable_gap):
+        return sentences.too_few_rows_for_two(*names, p_value, pair.least_rows)
+    effects = pair.detectable_wrong_captions, pair.detectable_wrong_rows, pair.detectable_gap
+    if math.isnan(pair.detectable_gap):
+        effects = math.nan, math.nan, math.nan
+    return sentences.no_difference_of_two(*names, p_value, *effects)
 
 
 def _margin(pair: ParityPair) -> str:
     if not pair.within_margin:
         return ""
-    return f" Equivalent within the margin in {_gaps_named('diversity_gap' in [gap.key for gap in pair.gaps])}."
+    return sentences.equivalent(_gaps_named(has_diversity="diversity_gap" in [gap.key for gap in pair.gaps]))
 
 
-def _values(share: ShareTest, better: str, pair: ParityPair) -> str:
-    """Both values of a share, the better system's first."""
-    values = (share.first, share.second) if better == pair.first else (share.second, share.first)
-    texts = list(map(as_percent, values))
-    if share.better and texts[0] == texts[1]:  # what differs is not shown as equal
-        texts = [f"{100 * value:.3g}%" for value in values]
-    return " and ".join(texts)
+def baseline_lines(parity: ComparedParity) -> list[str]:
+    """Say in few sentences how many systems stand beside the baseline."""
+    baseline = next(iter(parity.systems))
+    said: dict[str, list[str]] = {}
+    for pair in parity.pairs:
+        if pair.second == baseline:
+            kind = pair.kind
+            if pair.kind in ("shares", "gaps"):
+                kind = {pair.first: "more", baseline: "fewer", None: "differ"}[pair.more_faults]
+            said.setdefault(kind, []).append(pair.first)
+    say_it = {
+        "more": sentences.more_faults_than_baseline,
+        "fewer": sentences.baseline_has_more_faults,
+        "differ": sentences.differ_from_baseline,
+        "alike": sentences.no_difference_from_baseline,
+        "copies": sentences.not_compared_with_baseline,
+    }
+    return [
+        *(say_it[kind](said[kind], baseline) for kind in say_it if kind in said),
+        sentences.all_pairs(len(parity.pairs)),
+    ]
 
 
 def as_rows_needed(result: Mapping[str, Any]) -> str:
@@ -408,62 +492,103 @@ def as_rows_needed(result: Mapping[str, Any]) -> str:
 def parity_table(parity: ComparedParity, order: str = "", *, whole: bool = False) -> Table:
     """Return the table of systems beside people: for a terminal, or with `whole` all shares and the wording gap."""
     systems = {name: parity.systems[name] for name in in_order(parity, order)}
-    has_wording, is_by_meaning = faults(parity) != "unlike_people_share", has_meaning(parity)
     columns = [("system", [Cell(name) for name in systems], Cell("people"))]
 
-    def add_share(key: str, title: str) -> None:
+    def add_share(key: str) -> None:
         best = best_systems(parity, key)
-        columns.append(
-            (
-                title,
-                [
-                    _interval_cell(
-                        "one caption" if math.isnan(system[key]) else share_text(system, key),
-                        system[key],
-                        name in best,
-                        unlikeness(system, key),
-                    )
-                    for name, system in systems.items()
-                ],
-                number_cell(next(iter(systems.values())).get(f"{key}_of_people", TAIL), as_percent),
+        cells = [
+            _interval_cell(
+                "not measured" if math.isnan(system[key]) else share_text(system, key),
+                system[key],
+                name in best,
+                unlikeness(system, key),
             )
-        )
+            for name, system in systems.items()
+        ]
+        of_people = 0.0 if key == FAULTS else next(iter(systems.values())).get(f"{key}_of_people", TAIL)
+        columns.append((TERMS.get(key, key), cells, number_cell(of_people, percent)))
 
-    add_share(faults(parity), "faults")
-    if whole and faults(parity) == FAULTS[0]:
-        for key in FAULTS[1:]:
-            add_share(key, FAULT_COLUMNS[key])
+    def known(key: str) -> list[float]:
+        values = [system[key] for system in systems.values() if key in system and not math.isnan(system[key])]
+        return values if all(key in system["per_row"] for system in systems.values()) else []
+
+    add_share(faults(parity))
+    if whole and has_meaning(parity):
+        for key in KINDS_OF_FAULTS:
+            if known(key):
+                add_share(key)
     p_values = [(system["adjusted_p_value"], int(system["n_rows"])) for system in systems.values()]
     p_cells = [Cell(p_value_digits(p_value, n_rows), value=p_value) for p_value, n_rows in p_values]
     best = best_systems(parity, ROWS)
     after = [_interval_cell(as_rows_needed(system), system[ROWS], name in best) for name, system in systems.items()]
-    columns += [("p", p_cells, Cell("")), ("distinguished", after, Cell(""))]
-    for key, title in LIKENESS_COLUMNS.items():
-        values = [system[key] for system in systems.values() if key in system["per_row"]]
-        is_shown = whole or (key != "spread_share" and not np.isnan(values).all())
-        if len(values) == len(systems) and is_shown:
-            add_share(key, title)
-    if whole and has_wording:
+    columns += [("p", p_cells, Cell("")), ("rows to detect", after, Cell(""))]
+    lengths = [_length(system) for system in systems.values()]
+    if not all(math.isnan(words) for words, *_ in lengths):
+        cells = [_length_cell(*length) for length in lengths]
+        columns.append(("words per text", cells, number_cell(lengths[0][1], "{:.3g}".format)))
+    for key in LIKENESS_COLUMNS:
+        if known(key) and (whole or key != LIKENESS_COLUMNS[-1]):
+            add_share(key)
+    if whole and has_wording(parity):
         gaps = [
             _interval_cell(gap_text(system, "wording_gap"), system["wording_gap"], False) for system in systems.values()
         ]
         columns.append(("wording gap", gaps, number_cell(0.0)))
-    by_meaning = "Captions unlike people's are farther from the references than 19 of 20 human ones; "
-    likeness_caption = (
-        " Ordinary captions are nearer to the references than 19 of 20 human ones; near-duplicates and spread pairs "
-        "are pairs of captions nearer to each other, and farther apart, than 19 of 20 pairs of human ones: people's "
-        "5% is best."
-    )
-    defined = f"{by_meaning * is_by_meaning}{WORDING_CAPTION * has_wording}".removesuffix("; ")
-    caption = (
-        f"Systems beside people. {legend_of(parity)} {defined[0].upper()}{defined[1:]}. p tests "
-        f'"people could have written all captions"{", after Holm" * (len(systems) > 1)}; after so many rows the '
-        "difference is found 80% of the time."
-        f"{likeness_caption * is_by_meaning} Brackets: 95% intervals."
-    )
     rows = [list(row) for row in zip(*(cells for _, cells, _ in columns), strict=True)]
+    caption = _caption_of(parity, [title for title, *_ in columns])
     table = Table(caption, [title for title, *_ in columns], [*rows, [cell for *_, cell in columns]])
     return table._replace(caption=f"{caption} {note_of_marks(parity, table, 'marked')}".rstrip())
+
+
+# What the columns of a table are, in its caption.
+DEFINED = {
+    "unsupported": "unsupported: sentences farther from the references than 19 of 20 human ones",
+    "omitted": "omitted: texts that leave out more of what people say than 19 of 20 human ones",
+    "odd wording": "odd wording: sentences less predictable than 19 of 20 human ones",
+    "repeated": "repeated: texts that repeat words or sentences",
+    "generic": "generic: captions nearer to the references than 19 of 20 human ones",
+    "predictable wording": "predictable wording: captions more predictable than 19 of 20 human ones, by the words that "
+    "people used of other rows",
+    "near-duplicates": "near-duplicates: pairs of captions nearer to each other than 19 of 20 pairs of human ones",
+    "spread pairs": "spread pairs: pairs farther apart than 19 of 20",
+    "wording gap": "wording gap: mean difference of predictability, in natural logarithms per word",
+}
+
+
+def _caption_of(parity: ComparedParity, titles: Sequence[str]) -> str:
+    """The caption of the table with columns of these titles."""
+    holm = ", after Holm" if len(parity.systems) > 1 else ""
+    parts = [DEFINED[title] for title in titles if title in DEFINED]
+    defined = f"{'; '.join(parts)}. " if parts else ""
+    return (
+        f"Systems beside people. {legend_of(parity)} {defined}p tests "
+        f'"people could have written all captions"{holm}; rows to detect: with so many the difference is found in '
+        f"{POWER:.0%} of the cases. Brackets: 95% intervals."
+    )
+
+
+def screen_table(parity: ComparedParity, order: str = "") -> Table:
+    """Return the table of a terminal: titles in two lines, and no more intervals than fit, the first columns' first."""
+    table = parity_table(parity, order)._replace(caption="")
+    table = table._replace(header=[TWO_LINES.get(title, title) for title in table.header])
+    for place in range(len(table.header) - 1, 0, -1):
+        if max(map(len, write_table(table, "text").splitlines())) <= WIDTH:
+            break
+        rows = [[cell._replace(interval="") if i == place else cell for i, cell in enumerate(r)] for r in table.rows]
+        table = table._replace(rows=rows)
+    return table
+
+
+def _length_cell(words: float, people: float, low: float, high: float) -> Cell:
+    """The words per text, with the interval that the gap to people's leaves."""
+    if math.isnan(words):
+        return Cell("not measured", value=words)
+    if math.isnan(low):
+        return Cell(f"{words:.3g}", value=words, sort=abs(words - people))
+    digits = 0 if words >= 10 else 1
+    outwards = math.floor(low * 10**digits), math.ceil(high * 10**digits)
+    interval = "[{:g}, {:g}]".format(*(end / 10**digits for end in outwards))
+    return Cell(f"{words:.3g}", value=words, sort=abs(words - people), interval=interval)
 
 
 def _interval_cell(text: str, value: float, is_best: bool, sort: float | None = None) -> Cell:
@@ -500,18 +625,28 @@ def caption_examples(comparison: Comparison, name: str, places: Sequence[Sequenc
     return list(chosen.values())[:MOST_EXAMPLES]
 
 
-def example_lines(system: System, unlike: Sequence[CaptionExample], alike: Sequence[CaptionExample]) -> list[str]:
-    """Return lines of a terminal: phrases, captions most unlike people's, and the most similar near-duplicates."""
-    words = {word["name"] for word in system["words"]}
+def example_lines(
+    system: System,
+    unlike: Sequence[CaptionExample],
+    alike: Sequence[CaptionExample],
+    unsupported: Sequence[UnsupportedSentence] = (),
+) -> list[str]:
+    """Return lines of a terminal: phrases, captions or sentences most unlike people's, and the nearest near-duplicates.
+
+    Where texts have several sentences, these stand in the place of whole texts.
+    """
+    said = verdict_of(system).said
     lines = [
         f"{shorten(shown.row.id)}: {_quote(shown.captions[0])}; people: {_quote((shown.row.references or [''])[0])}"
         for shown in unlike[:MOST_LINES]
     ]
-    for pair in alike[:1] if "near-duplicates" in words else ():
+    if unsupported:
+        lines = [f"{_quote(each.text)}; nearest: {_quote(each.nearest)}" for each in unsupported[:MOST_LINES]]
+    for pair in alike[:1] if "near_duplicates" in said else ():
         first, second = map(_quote, pair.captions)
         both = f"{first} twice" if first == second else f"{first} and {second}"
         # The pair comes first, unless the captions themselves are a reason for what is said.
-        lines.insert(len(lines) if "unlike" in words else 0, f"{shorten(pair.row.id)}: {both}")
+        lines.insert(len(lines) if "unsupported" in said else 0, f"{shorten(pair.row.id)}: {both}")
     phrases = system_phrases(system, WIDTH - 2)
     return [phrases, *lines] if phrases else lines
 
@@ -534,38 +669,40 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
     """Describe the test against people, and the test of pairs, for a paper."""
     adjusted = f", adjusted by Holm's method over the {n_pairs} pairs" if n_pairs > 1 else ""
     holm = " p-values of several systems are adjusted by Holm's method." if len(parity.systems) > 1 else ""
-    has_wording = faults(parity) != "unlike_people_share"
-    weights = "three tests with 0.76, 0.19 and 0.05" if has_wording else "two tests with 0.8 and 0.2"
+    is_worded = has_wording(parity)
+    weights = "three tests with 0.76, 0.19 and 0.05" if is_worded else "two tests with 0.8 and 0.2"
     by_wording = (
         "the wording gap, the mean SLOR (Pauls and Klein 2012) by a trigram model of people's captions of other rows, "
         "less the mean SLOR of people's captions, in closed form under random splits of every row"
     )
     distinguished = (
-        f"{holm} A system is distinguished after the rows with which the difference is found in {POWER:.0%} of the "
-        "cases at a level of 5%."
+        f"{holm} Rows to detect are those with which the difference is found in {POWER:.0%} of the cases at a level of "
+        "5%."
     )
     if not has_meaning(parity):
-        sentences = [
+        said = [
             f"The wording of captions was compared with people's by {by_wording}.{distinguished}",
-            "Two systems differ if their wording gaps do, or the shares of captions beyond the 5% and 95% quantiles of "
+            "Two systems differ if their wording gaps do, or the shares of captions beyond the 95% quantile of "
             f"people's SLOR, by paired tests with half of the level each{adjusted}.",
         ]
-        return sentences if n_pairs else sentences[:1]
-    sentences = [
+        return said if n_pairs else said[:1]
+    said = [
         f"Captions were compared with people's by the distance {parity.distance}, by {weights} of "
         "the level (Bonferroni): the fidelity and the diversity gap of all rows jointly, in closed form under random "
         "splits of every row (Chen and Friedman 2017), and the shares of captions, and of pairs of captions, beyond "
-        f"the 5% and 95% quantiles of people's own distances{f', and {by_wording}' * has_wording}.{distinguished}",
-        "Captions unlike people's are farther from the references than 19 of 20 human captions, ordinary ones nearer "
-        "than 19 of 20, and near-duplicates are pairs that are nearer to each other than 19 of 20 pairs of human "
-        "captions; people give 5% of each.",
+        f"the 5% and 95% quantiles of people's own distances{f', and {by_wording}' * is_worded}.{distinguished}",
+        "Faults are the sum of what lies beyond people's rates of unsupported sentences (farther from the references "
+        "than 19 of 20 human sentences), omissions (texts that leave out more of what people say than 19 of 20), "
+        "oddly worded sentences (less predictable than 19 of 20) and repetitions. Generic captions are nearer to the "
+        "references than 19 of 20 human ones, and near-duplicates are pairs nearer to each other than 19 of 20 pairs "
+        "of human captions.",
         f"Two systems differ if the rows' differences of both gaps do, by a joint sign-flip test{adjusted}, or a share "
-        f"{'or the wording gap ' * has_wording}does; then one has fewer faults if its share of captions unlike "
-        f"people's{', or of odd wording,' * has_wording} is smaller, and is more like people "
-        "if another share of it is nearer to people's 5%, each by a paired test, adjusted over all shares of such "
-        "pairs.",
+        f"{'or the wording gap ' * is_worded}does; one has more faults if it has more than people and more than the "
+        "other of one kind, by a test each (intersection-union), with Bonferroni's factor for the kinds and the "
+        "direction and Holm's over the pairs; and one is closer to people in another share if that is nearer to "
+        "people's 5%, by a paired test, adjusted over all shares of such pairs.",
     ]
-    return sentences if n_pairs else sentences[:2]
+    return said if n_pairs else said[:2]
 
 
 def system_table(comparison: Comparison) -> Table:
@@ -876,20 +1013,20 @@ def compare_with_baseline(comparison: Comparison) -> list[str]:
 
 def notes(comparison: Comparison) -> list[str]:
     """Return what a reader should know before the numbers."""
-    sentences = [*comparison.notes, *one_reference(comparison), *equal_captions(comparison)]
+    said = [*comparison.notes, *one_reference(comparison), *equal_captions(comparison)]
     if not comparison.shown.has_equal_sizes:
-        sentences.append(UNEQUAL_SIZES)
+        said.append(UNEQUAL_SIZES)
     if comparison.shown.note:
-        sentences.append(comparison.shown.note)
+        said.append(comparison.shown.note)
     untested = [compared.title for key, compared in comparison.metrics.items() if VALUES[key].replaced_by]
     if untested:
-        sentences.append(
+        said.append(
             f"{' and '.join(untested)}: scored without p-values, so that the statistic is given, which is not 0 for "
             "people, and not its excess. Score with --option p_value=exact for that."
         )
     if comparison.human_parity is None and len(comparison.systems) == 1:
-        sentences.append(f"The tables show the means of {comparison.systems[0]}, the only system.")
-    return sentences
+        said.append(f"The tables show the means of {comparison.systems[0]}, the only system.")
+    return said
 
 
 def one_reference(comparison: Comparison) -> list[str]:
@@ -929,14 +1066,14 @@ def shared_rows(comparison: Comparison) -> list[str]:
 
 def equal_captions(comparison: Comparison) -> list[str]:
     """Return a sentence for each system that says one caption several times in every row, as greedy decoding does."""
-    rows, sentences = comparison.shown.rows, []
+    rows, said = comparison.shown.rows, []
     for name in rows[0].captions:
         sizes = {len(row.captions[name]) for row in rows}
         if min(sizes) > 1 and all(len(set(row.captions[name])) == 1 for row in rows):
             size = f"all {min(sizes)}" if len(sizes) == 1 else f"all {min(sizes)} to {max(sizes)}"
             size = "both" if sizes == {2} else size
-            sentences.append(f"{name}: {size} captions of a row are equal; `manycaps sample` draws different ones")
-    return sentences
+            said.append(f"{name}: {size} captions of a row are equal; `manycaps sample` draws different ones")
+    return said
 
 
 def comparison_methods(comparison: Comparison) -> str:
@@ -953,7 +1090,7 @@ def comparison_methods(comparison: Comparison) -> str:
         adjusted = "need no adjustment, as two systems make a single pair"
     verb = "compared" if n_pairs else "measured"
     systems = " and ".join(filter(None, (", ".join(comparison.systems[:-1]), comparison.systems[-1])))
-    sentences = [
+    said = [
         f"We {verb} {systems} on {n_rows:,} {'rows' if n_rows > 1 else 'row'}{grouped}, with manycaps {VERSION} "
         f"(seed {comparison.seed}).",
         f"Differences of two systems are means over rows, with two-sided paired tests by {flips} of {unit}s{exact}; "
@@ -963,35 +1100,35 @@ def comparison_methods(comparison: Comparison) -> str:
         f"Detectable differences are found with a power of at least {POWER:.0%} after the adjustment.",
     ]
     if not comparison.metrics or n_pairs == 0:
-        sentences = sentences[:1]
+        said = said[:1]
     if comparison.metrics:
-        sentences.append(
+        said.append(
             f"{CONFIDENCE_LEVEL:.0%} intervals of a system's means are Student's over {unit}s, transformed to remove "
             "skewness (Hall 1992)."
         )
     if comparison.human_parity is not None:
-        sentences[1:1] = parity_methods(comparison.human_parity, n_pairs)
+        said[1:1] = parity_methods(comparison.human_parity, n_pairs)
     if any(VALUES[key].is_excess for key in comparison.metrics):
-        sentences.append(
+        said.append(
             "Metrics of two sets of captions are given as their excess over the mean of all splits of an image's "
             "captions into sets of the same sizes, which is around 0 for human captions."
         )
     if n_pairs and any(VALUES[key].best == "zero" for key in comparison.metrics):
-        sentences.append("One of two systems is called nearer only if their difference and sum are significant.")
+        said.append("One of two systems is called nearer only if their difference and sum are significant.")
     if not comparison.shown.has_equal_sizes:
-        sentences.append(UNEQUAL_SIZES)
+        said.append(UNEQUAL_SIZES)
     if comparison.against_people:
-        sentences.append(
+        said.append(
             "The mean over rows is tested against people "
             + ("by the spread of the clusters." if grouped else "under random splits of every row's captions.")
         )
     if comparison.exchangeable:
         titles = " and ".join(dict.fromkeys(SET_MODULES[pair.module].title for pair in comparison.exchangeable))
-        sentences.append(
+        said.append(
             f"Whether the captions of two systems are exchangeable was tested by {titles} with the captions of one of "
             "them in place of the references."
         )
-    return " ".join(sentences)
+    return " ".join(said)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1011,6 +1148,8 @@ class Words:
     systems: Mapping[str, str]
     brief: Mapping[str, str]
     pairs: Sequence[str]
+    # The pairs with the baseline in few sentences, for a terminal.
+    baseline: Sequence[str]
     # By system the captions most unlike people's, and the pairs most alike, and lines of these for a terminal.
     unlike: Mapping[str, Sequence[CaptionExample]]
     alike: Mapping[str, Sequence[CaptionExample]]
@@ -1068,13 +1207,19 @@ def say(comparison: Comparison, *, are_asked_for: bool = False) -> Words:
         else [],
         legend="" if parity is None else legend_of(parity),
         systems={} if parity is None else {name: system_line(parity, name) for name in systems},
-        brief={} if parity is None else {n: f"{screen_line(n, systems[n])}{_within(parity, n)}" for n in systems},
-        pairs=[] if parity is None else [pair_line(pair) for pair in parity.pairs],
+        brief={}
+        if parity is None
+        else {n: f"{screen_line(n, systems[n])} {_within(parity, n)}".rstrip() for n in systems},
+        pairs=[] if parity is None else [pair_line(parity.systems, pair) for pair in parity.pairs],
+        baseline=[] if parity is None or not parity.pairs else baseline_lines(parity),
         unlike=unlike,
         alike=alike,
-        examples={name: example_lines(system, unlike[name], alike[name]) for name, system in systems.items()},
+        examples={
+            name: example_lines(system, unlike[name], alike[name], comparison.shown.unsupported.get(name, ()))
+            for name, system in systems.items()
+        },
         methods=comparison_methods(comparison),
         tables=tables,
         paper=paper_table(comparison, tables["answer"], tables["systems"]),
-        screen=NOTHING if parity is None else parity_table(parity, order)._replace(caption=""),
+        screen=NOTHING if parity is None else screen_table(parity, order),
     )

@@ -16,7 +16,7 @@ HEADER = (
 # What the answer is about.
 LEGEND = (
     "The setting most like people is the one that takes the most rows to distinguish: how like people's its captions "
-    "are, not how good. Faults are captions unlike people's, or of odd wording: fewer are better. p tests each setting "
+    "are, not how good. Faults lie beyond people's rates, which read 0: fewer are better. p tests each setting "
     "beside people, before Holm's rule; to the best, the pair with the best one, after it."
 )
 
@@ -27,8 +27,7 @@ def table(compared: SettingsBesidePeople) -> list[list[str]]:
     order = sorted(nearest.systems, key=lambda name: (name not in nearest.p_values, likeness(nearest.systems[name])))
     lines = [_line(name, nearest) for name in order]
     people = f"{100 * TAIL:.0f}%"
-    faults = share_text(nearest.results[nearest.best], "faulty_share_of_people").partition(" [")[0]
-    return [list(HEADER), *lines, ["people", "", "", "", faults, people, people, people, "0", ""]]
+    return [list(HEADER), *lines, ["people", "", "", "", "0%", people, people, people, "0", ""]]
 
 
 def _line(name: str, nearest: NearestSetting) -> list[str]:
@@ -41,7 +40,7 @@ def _line(name: str, nearest: NearestSetting) -> list[str]:
         paired = "best"
     else:
         paired = format_p_value(nearest.p_values[name], int(result["n_rows"]))
-    shares = [share_text(result, key) for key in ("faulty_share", *SHARE_NOUNS)]
+    shares = [share_text(result, key) for key in ("faults", *SHARE_NOUNS)]
     return [
         *(name, f"{result['n_rows']:,}", p_value_digits(result["human_parity_p_value"], result["n_rows"])),
         *(as_rows_needed(result), *shares, f"{result[ENERGY]:.4f}", paired),
@@ -98,8 +97,8 @@ def screen_table(compared: SettingsBesidePeople) -> list[str]:
     header, *cells = table(compared)
     are_alike = len({row[1] for row in cells[:-1]}) == 1
     rows = [dict(zip(header, row, strict=True)) for row in cells]
-    has_wording = rows[0]["faults"] != share_text({"faulty_share": math.nan}, "faulty_share")
-    left_out = ["unlike people" if has_wording else "faults", *(["rows"] if are_alike else [])]
+    has_faults = rows[0]["faults"] != share_text({"faults": math.nan}, "faults")
+    left_out = ["unlike people" if has_faults else "faults", *(["rows"] if are_alike else [])]
     columns = [name for name in header if name not in left_out]
     for row in rows:
         row |= {name: row[name].partition(" [")[0] for name in ("ordinary", "near-duplicates")}

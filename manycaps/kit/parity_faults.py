@@ -257,8 +257,11 @@ def more_faults_than(first: CorpusFaults, second: CorpusFaults, clusters: Sequen
         if name in second.kinds:
             differences = kind.share.rows - second.kinds[name].share.rows
             paired = tail_share(kind.share.rows, second.kinds[name].share.rows, clusters, len(differences))
-            has_spread = paired.differences.standard_error > 0
+            # Rows that all differ alike have no spread: as if one text were otherwise.
+            has_spread, differs = paired.differences.standard_error > 0, paired.differences.mean > 0
             p_value = paired._replace(floor=0.0).student_p_value if has_spread else math.nan
+            if differs and not has_spread:
+                p_value = paired.student_p_value
             p_values.append(max(kind.p_value, 1.0 if math.isnan(p_value) else p_value))
     return smallest_of(p_values)
 

@@ -10,11 +10,11 @@ from typing import Any
 import matplotlib.ticker
 import numpy as np
 
-from manycaps.comparison.parity import ComparedParity
+from manycaps.comparison.parity import FAULTS, ROWS, ComparedParity
 from manycaps.comparison.test import ComparedMetric, Comparison
-from manycaps.comparison.words import VALUES, CaptionExample, Words, as_percent, faults, has_meaning
-from manycaps.kit.parity_tails import LEVEL, SHARE_NOUNS, TAIL, format_p_value
-from manycaps.report.inline_svg import INK, LINE_STYLES, MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
+from manycaps.comparison.words import VALUES, CaptionExample, Words, as_percent, as_rows_needed, has_meaning
+from manycaps.kit.parity_tails import LEVEL, format_p_value
+from manycaps.report.inline_svg import INK, MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
 from manycaps.report.page_frame import as_document, as_figure, as_picture, as_plot_section, caption_cell, id_cell
 from manycaps.tables import Cell, Table, as_digits, page_table
 
@@ -74,7 +74,8 @@ def _answer(comparison: Comparison, words: Words) -> str:
         "homogeneity", "Do systems say the same?", words
     )
     after = "".join(f'<p class="soft">{html.escape(text)}</p>' for text in words.behind)
-    return parity_section(comparison, words) + after + tables + examples_section(comparison, words)
+    found = "".join(unsupported_section(comparison, name) for name in words.systems)
+    return parity_section(comparison, words) + after + tables + found + examples_section(comparison, words)
 
 
 def _items(sentences: Iterable[str]) -> str:
@@ -186,14 +187,8 @@ N_PANELS = 3
 # Width and height of the map in inches: it fits a telephone without scrolling.
 MAP_SIZE = (6.2, 5.4)
 
-# Points of a border: a multiple of four and one, so that the four ends of the intervals are among them.
-N_POINTS = 121
-
-# Shares to the right on the map, and what they mean.
-AXES = {
-    "near_duplicate_share": "pairs of captions that nearly repeat each other",
-    "ordinary_share": "captions nearer to the references than 19 of 20 human ones",
-}
+# Systems that have names on the map: more stand in a list beside it.
+MOST_OUTLINES = 8
 
 # References that are shown beside them: enough to see what people wrote.
 MOST_REFERENCES = 3
@@ -244,15 +239,15 @@ def distance_plot(parity: ComparedParity, order: Sequence[str]) -> Plot:
             axes.bar(range(len(shares)), shares, 0.8, color=SERIES[names.index(name) % 6])
             axes.axhline(1 / len(shares), color=INK, lw=1.2)
             axes.set_title(name, loc="left", fontsize=11)
-            axes.set_xticks([0, len(shares) - 1], ["ordinary", "unlike\npeople's"])
+            axes.set_xticks([0, len(shares) - 1], ["generic", "unlike\npeople's"])
             axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
-            descriptions.append(f"{name}: {as_percent(shares[0])} ordinary, {as_percent(shares[-1])} unlike people's")
+            descriptions.append(f"{name}: {as_percent(shares[0])} generic, {as_percent(shares[-1])} unlike people's")
         for axes in panels.flat[len(names) :]:
             axes.remove()
         return as_plot(
             "histograms",
             "Captions among people's",
-            "Captions by their distance from the references, in twentieths of people's own distances, from ordinary to "
+            "Captions by their distance from the references, in twentieths of people's own distances, from generic to "
             "unlike people's; the line marks the 5% that people give.",
             "; ".join(descriptions),
             figure,
@@ -260,56 +255,77 @@ def distance_plot(parity: ComparedParity, order: Sequence[str]) -> Plot:
 
 
 def map_plot(parity: ComparedParity) -> Plot | None:
-    """Plot systems around people, faults upwards, a share of likeness to the right; None where a share is unknown."""
-    key, up = "near_duplicate_share", faults(parity)
-    if any(np.isnan(system[key]) for system in parity.systems.values()):
-        key = "ordinary_share"
-    noun, descriptions = SHARE_NOUNS[key], []
-    with new_figure(5, figsize=MAP_SIZE) as (figure, axes):
-        people_faults = next(iter(parity.systems.values())).get(f"{up}_of_people", TAIL)
-        axes.axhline(people_faults, color=INK, lw=0.8)
-        axes.axvline(TAIL, color=INK, lw=0.8)
-        axes.plot([TAIL], [people_faults], "*", color=INK, ms=13, label="people", linestyle="none")
-        for i, (name, system) in enumerate(parity.systems.items()):
-            center, ring = share_region(system, key, up)
-            axes.fill(*ring.T, color=SERIES[i % 6], alpha=0.15, lw=0)
-            axes.plot(*ring.T, color=SERIES[i % 6], lw=1.2, linestyle=LINE_STYLES[i % 6])
-            axes.plot(*center[:, None], ms=8, label=name, linestyle="none", **mark_of(i))
-            descriptions.append(f"{name}: {noun} {as_percent(center[0])}, faults {as_percent(center[1])}")
-        axes.set(xlabel=f"{noun} (people's 5% is best)", ylabel="faults (fewer are better)")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(matplotlib.ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
-            axis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
+    """Plot systems by their faults and by the rows that detect them; None where faults are not measured."""
+    systems = parity.systems
+    if any(math.isnan(system[FAULTS]) or math.isnan(system[ROWS]) for system in systems.values()):
+        return None
+    ends = {name: (interval_of(system, FAULTS), interval_of(system, ROWS)) for name, system in systems.items()}
+    # People are never told from people: they stand where the axis ends, beyond every number of rows.
+    finite = [each for _, rows in ends.values() for each in rows if math.isfinite(each) and each > 0]
+    people = 10.0 ** math.ceil(math.log10(max(finite, default=10.0)) + 0.4)
+    descriptions = []
+    n_legend = -(-(len(systems) + 1) // 3)
+    with new_figure(5, figsize=(MAP_SIZE[0], MAP_SIZE[1] + LEGEND_LINE * max(0, n_legend - 2))) as (figure, axes):
+        axes.plot([0], [people], "*", color=INK, ms=13, label="people", linestyle="none", clip_on=False, zorder=3)
+        for i, (name, system) in enumerate(systems.items()):
+            (low, high), rows = ends[name]
+            bottom, top = (min(each, people) if each > 0 else 1.0 for each in rows)
+            center = system[FAULTS], min(system[ROWS], people)
+            bars = {"color": SERIES[i % 6], "lw": 1.2, "alpha": 0.8 if len(systems) <= MOST_OUTLINES else 0.5}
+            axes.plot([low, high], [center[1]] * 2, **bars)
+            axes.plot([center[0]] * 2, [bottom, top], **bars)
+            axes.plot(*([each] for each in center), ms=8, label=name, linestyle="none", **mark_of(i))
+            descriptions.append(f"{name}: faults {as_percent(center[0])}, rows to detect {as_rows_needed(system)}")
+        axes.set(xlabel="faults beyond people's (fewer are better)", ylabel="rows to detect (people: none suffice)")
+        axes.set_yscale("log")
+        lowest = min([*(each for each in finite), people])
+        axes.set_ylim(10.0 ** math.floor(math.log10(lowest)), people * 1.3)
+        axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
+        axes.xaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
+        axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda rows, _: row_tick(rows, people)))
         figure.legend(loc="outside lower center", ncols=3)
         return as_plot(
             "map",
-            "Systems around people",
-            f"Up: faults, captions that people would not write. Right: {noun}, {AXES[key]}. The star is people. "
-            "Regions reach as far as the 95% intervals of the table.",
+            "Systems beside people",
+            "Right: faults beyond people's rates. Up: rows after which a system is detected as no person in 80% of the "
+            "cases. The star is people, whom no number of rows tells from people. Bars are 95% intervals.",
             "; ".join(descriptions),
             figure,
         )
 
 
-def share_region(result: Mapping[str, float], *keys: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return two shares, and the border of a region that reaches to the ends of their intervals: (2,) and (n, 2).
+def row_tick(rows: float, people: float) -> str:
+    """Return the label of a number of rows; the top of the axis is people's.
 
-    A quarter of an ellipse on either side of each share, as intervals of shares are longer on one side.
+    >>> row_tick(1000.0, 10_000.0), row_tick(10_000.0, 10_000.0)
+    ('1,000', 'people')
     """
-    angles = np.linspace(0, 2 * np.pi, N_POINTS)
-    center, ends = (
-        np.array([[result.get(f"{key}{end}", result[key]) for key in keys] for end in of])
-        for of in (("",), ("_ci_low", "_ci_high"))
-    )
-    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    border: np.ndarray = center + np.abs(circle) * (np.where(circle < 0, ends[0], ends[1]) - center)
-    return center[0], border
+    return "people" if rows >= people else f"{rows:,.0f}"
+
+
+def interval_of(result: Mapping[str, float], key: str) -> tuple[float, float]:
+    """Return the ends of the interval of a number; itself where there is none."""
+    low, high = (result.get(f"{key}_ci_{end}", math.nan) for end in ("low", "high"))
+    return (result[key], result[key]) if math.isnan(low) or math.isnan(high) else (low, high)
 
 
 def example_links(number: int, name: str, words: Words) -> str:
     """Return links from a system's sentence to its captions; empty where captions are not known."""
     links = [f'<a href="#{kind}-of-{number}">{text}</a>' for kind, _, text in KINDS if getattr(words, kind).get(name)]
     return f" ({', '.join(links)})" if links else ""
+
+
+def unsupported_section(comparison: Comparison, name: str) -> str:
+    """Return the table of a system's sentences that are farthest from the references; empty where texts have one."""
+    listed = comparison.shown.unsupported.get(name, ())
+    if not listed:
+        return ""
+    rows = comparison.shown.rows
+    cells = [[id_cell(rows[each.row].id), caption_cell([each.text]), caption_cell([each.nearest])] for each in listed]
+    anchor, title = f"unsupported-of-{comparison.systems.index(name)}", f"Sentences of {name} farthest from people's"
+    header = ["row", "sentence", "nearest of the references"]
+    table = page_table(title, Table("", header, cells), anchor, "rows examples", n_left=3)
+    return f'<h2 id="{anchor}">{html.escape(title)}</h2>\n{table}'
 
 
 def examples_section(comparison: Comparison, words: Words) -> str:

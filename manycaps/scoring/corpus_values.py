@@ -238,7 +238,7 @@ def _wording_result(
 def _gather_wording(
     folder: RunFolder, scorer: Scorer, parts: Sequence[int], n_rows: int, clusters: Sequence[Hashable] | None
 ) -> "tuple[WordingRows, GatheredWording] | None":
-    """Wording of all rows, which is also written for `manycaps compare`, and their words; None for too many rows."""
+    """Wording and words of all rows, which are also written for `manycaps compare`; None for too many rows."""
     if n_rows > MOST_ROWS_OF_WORDING and scorer.options["language_model"] is None:
         warnings.warn(
             f"wording: expected at most {MOST_ROWS_OF_WORDING:,} rows for a model of their own references, got "
@@ -253,7 +253,7 @@ def _gather_wording(
 
     def save(path: pathlib.Path) -> None:
         with path.open("wb") as file:
-            np.savez(file, **dataclasses.asdict(rows), phrases=phrases)
+            np.savez(file, **dataclasses.asdict(rows), phrases=phrases, **gathered.sentence_arrays(clusters))
 
     folder.write(folder.wording, save)
     return rows, gathered

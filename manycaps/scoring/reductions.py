@@ -384,28 +384,53 @@ class GatheredWording:
         sentences = sentences_of_counts(kept["sizes"], kept["n_sentences"], *coded, self._model, clusters)
         return text_words(sentences, is_tested=self._model is None)
 
+    def sentence_arrays(self, clusters: Sequence[Hashable] | None = None) -> dict[str, np.ndarray]:
+        """Return what `manycaps compare` makes the sentences of all rows of, and their support.
+
+        By a model of another corpus their scores as well, since it may be gone by then.
+        """
+        arrays = {name: np.concatenate(self._kept[name]) for name in SENTENCE_ARRAYS}
+        arrays["names"] = as_bytes(list(self._vocabulary))
+        if self._model is not None:
+            arrays["sentence_scores"] = self.sentences(clusters).scores.scores
+        return arrays
+
     def support(self, distances: "Distances") -> "SentenceSupport | None":
         """Return the support of the sentences of all rows; None where every text is one sentence.
 
         Of rows of such texts it is their distances.
         """
-        from manycaps.kit.parity_sentences import SentenceSupport
-
         kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
-        sizes = kept["support_sizes"]
-        if not sizes.any():
-            return None
-        found = SentenceSupport([tuple(row) for row in kept["sizes"].tolist()])
-        rows = np.split(kept["support"], np.cumsum(sizes)[:-1])
-        counts = np.split(kept["n_sentences"], np.cumsum(kept["sizes"].sum(axis=1))[:-1])
-        for block in distances.blocks():
-            for row, matrix in zip(block.rows.tolist(), block.distances, strict=True):
-                support = rows[row].reshape(-1, len(counts[row])) if sizes[row] else matrix
-                found.add(row, counts[row].tolist(), support)
-        return found
+        return support_of_arrays(kept["sizes"], kept, distances)
 
     def _texts(self, kept: Mapping[str, np.ndarray], clusters: Sequence[Hashable] | None) -> "Texts":
         return self._wording.texts_of(kept["sizes"], kept["words"], kept["lengths"], self._vocabulary, clusters)
+
+
+# What `GatheredWording` keeps of sentences.
+SENTENCE_ARRAYS = ("sentence_words", "sentence_lengths", "n_sentences", "support", "support_sizes")
+
+
+def support_of_arrays(
+    sizes: np.ndarray, kept: Mapping[str, np.ndarray], distances: "Distances"
+) -> "SentenceSupport | None":
+    """Return the support of the sentences of all rows, of the numbers of texts and of arrays of `SENTENCE_ARRAYS`.
+
+    None where every text is one sentence. Of rows of such texts it is their distances.
+    """
+    from manycaps.kit.parity_sentences import SentenceSupport
+
+    support_sizes = kept["support_sizes"]
+    if not support_sizes.any():
+        return None
+    found = SentenceSupport([(int(m), int(n)) for m, n in sizes.tolist()])
+    rows = np.split(kept["support"], np.cumsum(support_sizes)[:-1])
+    counts = np.split(kept["n_sentences"], np.cumsum(sizes.sum(axis=1))[:-1])
+    for block in distances.blocks():
+        for row, matrix in zip(block.rows.tolist(), block.distances, strict=True):
+            support = rows[row].reshape(-1, len(counts[row])) if support_sizes[row] else matrix
+            found.add(row, counts[row].tolist(), support)
+    return found
 
 
 def as_bytes(value: Any) -> np.ndarray:

@@ -272,6 +272,42 @@ def test_folders_of_scores_give_the_numbers_of_the_captions(files, comparison, t
     assert caption_rows()["base"][0][0] in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("joined", [1, 3], ids=["one sentence", "three sentences"])
+def test_folders_of_scores_know_the_sentences_of_texts(joined, tmp_path):
+    """Faults, lengths and unsupported sentences as of the captions, in whatever order a folder has its rows."""
+
+    def texts(rows):
+        return [[". ".join([row[0], *row[1:joined]]).capitalize() + "."] * 1 + row[joined:] for row in rows]
+
+    rows = {name: texts(each) for name, each in caption_rows(24, 6).items()}
+    ids = [f"image {i}" for i in range(24)]
+    files = write_captions(tmp_path, rows, ids)
+    order = np.random.default_rng(0).permutation(24)
+    moved = write_captions(tmp_path, {"moved": [rows["other"][i] for i in order]}, [ids[i] for i in order])
+    folders = [
+        score(files | moved, name, tmp_path / "scores" / name, "human_parity", "human_parity.distance=meteor")
+        for name in ("base", "moved")
+    ]
+    of_captions = compare_in(tmp_path / "captions", files | moved, "-m", "human_parity", names=("base", "moved"))
+    assert run(*folders, "-o", tmp_path / "folders", "--with-captions", "--n-resamples", 99) == 0
+    for name in ("base", "moved"):
+        expected, found = (
+            numbers["human_parity"]["systems"][name] for numbers in (of_captions, numbers_in(tmp_path / "folders"))
+        )
+        for key in (
+            "faults",
+            "unsupported_share",
+            "odd_wording_share",
+            "repeated_share",
+            "words_per_text",
+            "omitted_share",
+        ):
+            assert found[key] == pytest.approx(expected[key], abs=1e-12), key
+        assert found["unsupported_p_value"] == expected["unsupported_p_value"]
+    pages = [(tmp_path / name / "index.html").read_text(encoding="utf-8") for name in ("captions", "folders")]
+    assert pages[0].count("nearest") == pages[1].count("nearest")
+
+
 def test_captions_that_are_gone_or_changed_are_refused(tmp_path, capsys):
     files = write_captions(tmp_path, caption_rows(4))
     folders = [score(files, name, tmp_path / "scores" / name, "trm_meteor") for name in ("base", "other")]

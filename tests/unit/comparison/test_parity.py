@@ -4,7 +4,6 @@ import dataclasses
 import gzip
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,21 +13,21 @@ from manycaps.comparison.parity import (
     ROUNDING,
     ComparedParity,
     Detectable,
+    FaultTest,
     GapDifference,
     ShareTest,
     UntestedPair,
     _gap_differences,
-    _PairShare,
     beside_people,
     compare_parity,
-    wording_alike,
 )
-from manycaps.comparison.read import SystemRow
+from manycaps.comparison.read import ParityRows, SystemRow
 from manycaps.comparison.score import parity_of_captions
-from manycaps.comparison.words import best_systems, example_lines, pair_line, parity_table, system_line
+from manycaps.comparison.words import best_systems, example_lines, pair_line, parity_table, screen_line, system_line
 from manycaps.kit.caption_wording import Phrase
-from manycaps.kit.parity_tails import ParityWord, words_of
-from manycaps.report.comparison_page import share_region
+from manycaps.kit.parity_tests import row_columns
+from manycaps.report.comparison_page import interval_of, map_plot
+from tests import simulated_people
 from tests.refusals import reads
 
 
@@ -54,70 +53,97 @@ def pair(shares=(), gaps=(), p_value=0.01, detectable=(0.1, 5), within_margin=No
     return untested.result(p_value, p_value, shares)
 
 
-FEWER = share("unlike_people_share", 0.01, 0.2, "a")
-EQUAL = share("unlike_people_share", 0.01, 0.03)
-ORDINARY = share("ordinary_share", 0.4, 0.2, "b")
+# Faults of a kind of which b has more than people and than a.
+MORE = share("faults", 0.01, 0.17, "a")._replace(kind="unsupported_share")
+EQUAL = share("faults", 0.01, 0.03)
+GENERIC = share("ordinary_share", 0.4, 0.2, "b")
 DUPLICATES = share("near_duplicate_share", 0.05, 0.3, "a")
 FIDELITY = GapDifference("fidelity_gap", -0.02, 0.01, -0.03, -0.04, -0.02)
 DIVERSITY = GapDifference("diversity_gap", 0.3, 0.1, 0.2, 0.1, 0.3)
 UNCLEAR = GapDifference("diversity_gap", 0.1, 0.1, 0.0, -0.1, 0.1)
 
+# What the systems of a pair have of the named kind.
+KINDS = {
+    "a": {"unsupported_share": 0.06, "unsupported_share_of_people": 0.05},
+    "b": {"unsupported_share": 0.22, "unsupported_share_of_people": 0.05},
+}
+
 
 @pytest.mark.parametrize(
     ("shares", "gaps", "line"),
     [
-        # Fewer faults than people's 5% are never held against a system.
-        ([FEWER], [FIDELITY], "a has fewer faults than b (1% and 20%, p = 0.001).$"),
-        ([FEWER, ORDINARY], [], "a has fewer faults .*; b is more like people in ordinary captions (20% and 40%).$"),
+        ([MORE], [FIDELITY], "b has more faults than a: unsupported 22% and 6%, people 5% (p = 0.001).$"),
         (
-            [EQUAL, ORDINARY, DUPLICATES],
+            [MORE, GENERIC],
             [],
-            "a and b differ (p = 0.01): a is more like people in near-duplicates (5% and 30%); b .* in ordinary "
-            "captions (20% and 40%); faults: no difference detected (1% and 3%).$",
+            "b has more faults than a: .*. b is closer to people in generic captions (20% and 40%); people 5%.$",
+        ),
+        (
+            [EQUAL, GENERIC, DUPLICATES],
+            [],
+            "a and b differ (p = 0.01); neither is shown to have more faults. a is closer to people in near-duplicates "
+            "(5% and 30%); people 5%. b is closer to people in generic captions (20% and 40%); people 5%.$",
         ),
         (
             [EQUAL],
             [FIDELITY, DIVERSITY],
-            ".*: a is nearer .* (fidelity gap -0.02 and 0.01, difference -0.03 [-0.04, -0.02]) and b is less varied "
-            "(diversity gap 0.3 and 0.1, difference 0.2 [0.1, 0.3]); faults: no difference detected",
+            "a and b differ (p = 0.01); neither is shown to have more faults. On average, a is nearer .* (fidelity gap "
+            "-0.02 and 0.01, difference -0.03 [-0.04, -0.02]) and b is less varied (diversity gap 0.3 and 0.1, "
+            "difference 0.2 [0.1, 0.3]).$",
         ),
-        ([], [FIDELITY, UNCLEAR], "a and b differ (p = 0.01): a is nearer .* [-0.04, -0.02]).$"),
-        ([], [UNCLEAR], ".* (p = 0.01): b is less varied .* difference 0 [-0.1, 0.1]).$"),
+        ([], [FIDELITY, UNCLEAR], "a and b differ (p = 0.01). On average, a is nearer .* [-0.04, -0.02]).$"),
+        ([], [UNCLEAR], ".* (p = 0.01). On average, b is less varied .* difference 0 [-0.1, 0.1]).$"),
         (
             [],
             [UNCLEAR._replace(key=gap) for gap in ("fidelity_gap", "diversity_gap", "wording_gap")],
-            ".*: neither gap by itself, but together b is nearer .* 0.1]) and less varied (.* [-0.1, 0.1]).$",
+            ".*. On average neither gap by itself, but both together: b is nearer .* 0.1]) and less varied "
+            "(.* [-0.1, 0.1]).$",
         ),
         # 1% and 9% are as far from people's 5%.
         (
-            [share("unlike_people_share", 0.01, 0.03)._replace(p_value=0.4), share("ordinary_share", 0.01, 0.09)],
+            [EQUAL, share("ordinary_share", 0.01, 0.09)],
             [UNCLEAR],
-            "a and b differ (p = 0.01): in ordinary captions (1% and 9%), but which of them is more like people is "
-            "undecided; faults: no difference detected (1% and 3%).$",
+            "a and b differ (p = 0.01); neither is shown to have more faults. They differ in generic captions (1% and "
+            "9%, people 5%), about equally far from people.$",
         ),
-        (
-            [share("unlike_people_share", 0.051, 0.054, "a")],
-            [],
-            "a has fewer faults than b (5.1% and 5.4%, p = 0.001).$",
-        ),
-        (
-            [share("unlike_people_share", 0.996, 0.999, "a")],
-            [],
-            "a has fewer faults than b (99.6% and 99.9%, p = 0.001).$",
-        ),
+        # Faults are not tested with few rows.
+        ([GENERIC], [], "a and b differ (p = 0.01). b is closer to people in generic .*$"),
     ],
 )
 def test_a_pair_is_told_by_faults_and_by_likeness_and_always_with_a_direction(shares, gaps, line):
-    said = pair_line(pair(shares, gaps))
+    said = pair_line(KINDS, pair(shares, gaps))
     assert reads(said, line), said
 
 
-def test_a_difference_of_faults_that_is_not_detected_has_no_p_value_of_a_difference():
-    """The one test of faults is adjusted beside those that say which is better: more of these are large."""
-    shares = [SimpleNamespace(value=value) for value in (0.27, 0.07)]
-    for better_p_value, better in ((0.06, None), (0.04, "b")):
-        tested = _PairShare("faulty_share", ("a", "b"), shares, None, None).result(0.03, better_p_value)
-        assert (tested.p_value, tested.better) == (better_p_value, better)
+def test_more_faults_take_a_test_after_holm():
+    tested = FaultTest(("a", "b"), (0.27, 0.07), 0.01, "a", "omitted_share")
+    for p_value, better, kind in ((0.06, None, ""), (0.04, "b", "omitted_share")):
+        found = tested.result(p_value)
+        assert (found.key, found.p_value, found.better, found.kind) == ("faults", p_value, better, kind)
+
+
+def test_a_fault_in_every_row_of_one_system_and_none_of_the_other_is_more_faults():
+    """Rows that all differ alike have no spread, which is no reason to find nothing."""
+    rng = np.random.default_rng(0)
+    references = rng.normal(size=(40, 5, 4))
+    near, far = (rng.normal(size=(40, 1, 4)) * 0.3 + shift for shift in (0.0, 30.0))
+    systems = {
+        name: rows_of(np.concatenate([texts, references], axis=1)) for name, texts in (("near", near), ("far", far))
+    }
+    options = {"distance": "made", "n_resamples": 999, "seed": 0}
+    parity = compare_parity(beside_people(systems, None), None, **options)
+    assert parity.pairs[0].more_faults == "far"
+    assert pair_line(parity.systems, parity.pairs[0]).startswith(
+        "far has more faults than near: unsupported 100% and 0%, people 5%"
+    )
+    # Nothing has fewer faults than people.
+    assert parity.systems["near"]["faults"] == 0
+
+
+def rows_of(points):
+    """Single candidates beside references, as points."""
+    distances = simulated_people.distances_of(points)
+    return ParityRows(row_columns(distances, 1), simulated_people.kept_distances((distances, 1)))
 
 
 IN_EVERY_ROW = "fidelity gaps that differ by 0.031 in every row"
@@ -126,26 +152,23 @@ IN_EVERY_ROW = "fidelity gaps that differ by 0.031 in every row"
 @pytest.mark.parametrize(
     ("detectable", "said"),
     [
-        ((0.031, 6), f"; {IN_EVERY_ROW} would be detected with a power of 80%"),
-        ((0.031, 6, 0.07, 0.07), f"; 7% more wrong captions, or {IN_EVERY_ROW} would be detected with a power of 80%"),
+        ((0.031, 6), f"; {IN_EVERY_ROW} would be detected with 80% power"),
+        ((0.031, 6, 0.07, 0.07), f"; 7% more wrong captions, or {IN_EVERY_ROW} would be detected with 80% power"),
         (
             (0.031, 6, 0.013, 0.042),
             f"; 1.3% more wrong captions, 4.2% more rows of wrong captions, or {IN_EVERY_ROW} would be detected with "
-            "a power of 80%",
+            "80% power",
         ),
-        (
-            (0.031, 6, 0.998, np.inf),
-            f"; 100% more wrong captions, or {IN_EVERY_ROW} would be detected with a power of 80%",
-        ),
-        ((0.031, 6, np.inf, np.inf), f"; {IN_EVERY_ROW} would be detected with a power of 80%"),
+        ((0.031, 6, 0.998, np.inf), f"; 100% more wrong captions, or {IN_EVERY_ROW} would be detected with 80% power"),
+        ((0.031, 6, np.inf, np.inf), f"; {IN_EVERY_ROW} would be detected with 80% power"),
         ((np.nan, 6), ""),
-        ((np.inf, 6), "; too few rows to distinguish any two systems: at least 6 are needed"),
-        ((np.inf, 0), "; too few random sign flips (--n-resamples) to distinguish two systems by their gaps"),
+        ((np.inf, 6), "; too few rows for any difference: at least 6 are needed"),
+        ((np.inf, 0), "; too few random sign flips (--n-resamples) for any difference"),
     ],
 )
 def test_no_difference_says_how_many_more_wrong_captions_would_be_detected(detectable, said):
-    line = pair_line(pair(p_value=0.3, detectable=detectable))
-    assert line == f"a and b: no difference detected (p = 0.3{said})."
+    line = pair_line(KINDS, pair(p_value=0.3, detectable=detectable))
+    assert line == f"a and b: no difference detected (p = 0.3){said}."
 
 
 @pytest.mark.parametrize(
@@ -155,16 +178,18 @@ def test_no_difference_says_how_many_more_wrong_captions_would_be_detected(detec
 def test_equivalence_names_the_gaps_that_a_margin_is_for(gaps, named):
     """A wording gap, of single captions too, has another unit."""
     alike = pair(gaps=[UNCLEAR._replace(key=gap) for gap in gaps], p_value=0.3, within_margin=True)
-    assert pair_line(alike).endswith(f"). Equivalent within the margin in {named}.")
+    assert pair_line(KINDS, alike).endswith(f" power. Equivalent within the margin in {named}.")
 
 
 def system(name, faults, rows, ordinary=0.05, copied=0.0):
     """A system with these values, and intervals of rows from half to twice their number."""
     ends = {"rows_needed": rows, "rows_needed_ci_low": rows / 2, "rows_needed_ci_high": 2 * rows}
     shares = {"unlike_people_share": faults, "ordinary_share": ordinary, "near_duplicate_share": float("nan")}
+    shares |= {"unsupported_share": faults}
     copies = dict.fromkeys(("copied_share", "copied_share_ci_low"), copied) | {"copied_share_expected": 0.0}
     copies |= {"human_parity_p_value": 1 / rows, "n_rows": 60}
-    return {name: {**ends, **shares, **copies, "adjusted_p_value": 0.01, "per_row": dict.fromkeys(shares)}}
+    of_all = {"faults": faults, "adjusted_p_value": 0.01}
+    return {name: {**ends, **shares, **copies, **of_all, "per_row": dict.fromkeys(shares)}}
 
 
 def comparison(*systems, pairs=()):
@@ -186,19 +211,19 @@ def test_systems_stand_as_given_unless_an_order_is_asked_for():
 def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse():
     given = [system("a", 0.01, 100, 0.4), system("b", 0.03, 300, 0.2), system("c", 0.2, 10, 0.01)]
     given.append(system("copy", 0.0, 900, 0.05, copied=0.9))  # copies are marked nowhere
-    tested = ("unlike_people_share", "ordinary_share")
+    tested = ("faults", "ordinary_share")
     shown = [
-        compared_by("c", "a", FEWER, tested=tested),
+        compared_by("c", "a", MORE, tested=tested),
         compared_by("b", "a", tested=tested),
         compared_by("c", "b", tested=tested),
     ]
     parity = comparison(*given, pairs=shown)
-    assert best_systems(parity, "unlike_people_share") == ["a", "b"]
+    assert best_systems(parity, "faults") == ["a", "b"]
     assert best_systems(parity, "rows_needed") == ["a", "b"]
     # 1% is nearer to people's 5% than 20% and 40%; no pair shows the others to be worse.
     assert best_systems(parity, "ordinary_share") == ["a", "b", "c"]
     assert best_systems(parity, "near_duplicate_share") == []
-    assert best_systems(comparison(given[0]), "unlike_people_share") == []
+    assert best_systems(comparison(given[0]), "faults") == []
     left_out = "copy is not compared: many of its captions also occur among the references."
     for each, is_said in ((parity, True), (comparison(*given[:3], pairs=shown), False)):
         assert (left_out in parity_table(each).caption) == is_said
@@ -210,13 +235,13 @@ def compared_by(first, second, *shares, tested):
     return dataclasses.replace(pair(shares), first=first, second=second, tested_shares=tested)
 
 
-@pytest.mark.parametrize(("tested", "marked"), [((), []), (("ordinary_share",), []), (("unlike_people_share",), ["a"])])
+@pytest.mark.parametrize(("tested", "marked"), [((), []), (("ordinary_share",), []), (("faults",), ["a"])])
 def test_a_share_that_no_pair_is_tested_by_has_no_marks(tested, marked):
     """Else every system is marked: 35% beside 4%. Shares of few rows are tested by no pair, either."""
     given = [system("a", 0.04, 100), system("b", 0.35, 90)]
-    pairs = [compared_by("b", "a", *([FEWER] if marked else []), tested=tested)]
+    pairs = [compared_by("b", "a", *([MORE] if marked else []), tested=tested)]
     parity = comparison(*given, pairs=pairs)
-    assert best_systems(parity, "unlike_people_share") == marked
+    assert best_systems(parity, "faults") == marked
     header, column = parity_table(parity).header, [row[1].is_best for row in parity_table(parity).rows]
     assert (header[1], column) == ("faults", [bool(marked), False, False])
 
@@ -225,7 +250,7 @@ def test_a_column_with_one_candidate_left_has_no_marks_and_those_left_out_are_na
     """An untranslated source among translators, whose captions often are references."""
     copies = [system(name, 0.05, 500, copied=0.6) for name in ("one", "two", "three")]
     parity = comparison(system("source", 0.9, 1), *copies, pairs=[compared_by("one", "source", tested=())])
-    for key in ("unlike_people_share", "ordinary_share", "rows_needed"):
+    for key in ("faults", "ordinary_share", "rows_needed"):
         assert best_systems(parity, key) == []
     caption = parity_table(parity, whole=True).caption
     assert "marked" not in caption
@@ -236,7 +261,7 @@ def test_a_column_with_one_candidate_left_has_no_marks_and_those_left_out_are_na
 
 
 def test_a_single_row_has_no_interval_of_rows_and_no_marks():
-    """The interval of the rows until a system is distinguished takes two rows."""
+    """The interval of the rows to detect a system takes two rows."""
     given = [system("a", 0.0, 100), system("b", 1.0, 6)]
     for each in given:
         for numbers in each.values():
@@ -245,49 +270,60 @@ def test_a_single_row_has_no_interval_of_rows_and_no_marks():
     assert best_systems(comparison(*given), "rows_needed") == []
 
 
-@pytest.mark.parametrize("by_wording", [False, True])
-def test_a_verdict_never_contradicts_the_phrases_beside_it(by_wording):
+@pytest.mark.parametrize(
+    "shares", [{}, {"formulaic_share": 0.3, "formulaic_share_ci_low": 0.2, "formulaic_share_ci_high": 0.4}]
+)
+def test_a_verdict_never_contradicts_the_phrases_beside_it(shares):
     """Phrases are corrected tests of their own, and may find what the joint test does not."""
     phrase = Phrase("shirt", False, False, 0.34, 0.01, 0.001)
-    if by_wording:
-        alike, different = [wording_alike([phrase])], [ParityWord("formulaic", "30% are more predictable.")]
-        silent = wording_alike([]).sentence
-    else:
-        result = {"human_parity_p_value": 0.2, "tails_p_value": 0.2}
-        result |= {f"unlike_people_share_ci_{end}": share for end, share in (("low", 0.01), ("high", 0.07))}
-        alike = words_of(result | {"phrases": [phrase._asdict()]})
-        different, silent = [ParityWord("ordinary", "Bland.")], words_of(result)[0].sentence
-    assert "annot be distinguished from human" in silent
-    numbers = {"adjusted_p_value": 0.2, "n_rows": 60, "phrases": [phrase._asdict()]}
-    for words, said, unsaid in (
-        (alike, "Single phrases differ. Phrases that differ by tests of their own: 'shirt'", "ives itself away"),
-        (different, "Gives itself away by: 'shirt' (34% of captions, people 1%)", "by tests of their own"),
+    copies = {"copied_share": 0.0, "ordinary_share_ci_low": 0.0, "fidelity_gap": 0.02}
+    numbers = {"n_rows": 60, "tails_p_value": 0.2, "per_row": {}, "are_too_long": False, **copies, **shares}
+    for p_value, phrases, said in (
+        (0.2, [phrase], "No difference from people detected (p = 0.2), but single phrases differ. Phrases that differ"),
+        (0.2, [phrase._replace(p_value=0.04)], "No difference from people detected (p = 0.2).$"),
+        (0.01, [phrase], "Differs from people (p = 0.01). .* Phrases that differ from people's: 'shirt' (34% of .*"),
     ):
-        parity = comparison({"a": numbers | {"words": [word._asdict() for word in words]}})
+        named = [each._asdict() for each in phrases]
+        parity = comparison({"a": numbers | {"adjusted_p_value": p_value, "phrases": named}})
         line = system_line(parity, "a")
-        [first, *_] = example_lines(parity.systems["a"], [], [])
-        assert said in line
-        assert said.rpartition(". ")[2].lower() in f"{first.lower()}."
-        assert unsaid not in line + first
-        assert "annot be distinguished" not in line
+        assert reads(line, f"a: {said}"), line
+        examples = example_lines(parity.systems["a"], [], [])
+        assert all(example in line for example in examples)
+        assert bool(examples) == ("Phrases" in line)
 
 
-@pytest.mark.parametrize(
-    ("faults", "ordinary"), [((0.0, 0.0, 0.2), (0.4, 0.3, 0.6)), ((0.9, 0.8, 1.0), (0.05, 0, 0.07))]
-)
-def test_regions_of_the_map_reach_to_the_intervals_of_the_table(faults, ordinary):
-    names = ("unlike_people_share", "ordinary_share")
-    result = {
-        f"{name}{end}": value
-        for name, values in zip(names, (faults, ordinary), strict=True)
-        for end, value in zip(("", "_ci_low", "_ci_high"), values, strict=True)
-    }
-    center, border = share_region(result, *names)
-    assert center.tolist() == [faults[0], ordinary[0]]
-    for ends, values in zip((border.min(axis=0), border.max(axis=0)), (1, 2), strict=True):
-        assert ends == pytest.approx([faults[values], ordinary[values]], abs=1e-12)
-    assert border.min() >= 0
-    assert border.max() <= 1
+def test_a_verdict_names_the_kinds_of_faults_and_the_length():
+    numbers = {"n_rows": 60, "tails_p_value": 0.001, "adjusted_p_value": 0.001, "per_row": {}, "are_too_long": False}
+    numbers |= {"copied_share": 0.0, "ordinary_share_ci_low": 0.0, "phrases": []}
+    for kind, value, p_value in (("unsupported", 0.22, 0.001), ("omitted", 0.3, 0.001), ("repeated", 0.2, 0.04)):
+        numbers |= {f"{kind}_share": value, f"{kind}_share_ci_low": value - 0.06, f"{kind}_share_ci_high": value + 0.06}
+        numbers |= {f"{kind}_p_value": p_value, f"{kind}_share_of_people": 0.05}
+    numbers |= {"words_per_text": 22.4, "words_per_text_of_people": 11.1, "length_p_value": 0.001}
+    numbers |= {"length_gap": 11.3, "length_gap_ci_low": 10.0, "length_gap_ci_high": 12.6}
+    line = system_line(comparison({"a": numbers}), "a")
+    assert line == (
+        "a: Differs from people (p = 0.001). 22% [16, 28] of its sentences are unsupported: farther from the "
+        "references than 19 of 20 human sentences (people 5%). 30% [24, 36] of its texts have omissions: they leave "
+        "out more of what people say than 19 of 20 human texts (people 5%). Its texts are twice as long as people's "
+        "(22.4 and 11.1 words)."
+    )
+    brief = screen_line("a", numbers)
+    assert brief == "a: Differs from people (p = 0.001). 22% unsupported, 30% omitted, twice as long as people's."
+
+
+@pytest.mark.parametrize("n_systems", [1, 5, 18])
+def test_the_map_has_every_system_people_and_intervals(n_systems):
+    given = [system(f"system {i}", 0.02 * i, 10.0 * (i + 1)) for i in range(n_systems)]
+    given[0]["system 0"] |= {"rows_needed": np.inf, "rows_needed_ci_low": 310.0, "rows_needed_ci_high": np.inf}
+    drawn = map_plot(comparison(*given))
+    assert "system 0: faults 0%, rows to detect at least 310" in drawn.description
+    assert all(f"system {i}: faults" in drawn.description for i in range(n_systems))
+
+
+def test_an_end_that_is_not_known_is_the_number_itself():
+    known = {"faults": 0.2, "faults_ci_low": 0.1, "faults_ci_high": 0.4}
+    assert interval_of(known, "faults") == (0.1, 0.4)
+    assert interval_of({"faults": 0.2}, "faults") == (0.2, 0.2)
 
 
 @pytest.mark.slow
@@ -310,10 +346,11 @@ def test_faults_and_directions_of_rated_systems(data_folder):
     ]
     scores = parity_of_captions(rows, {"distance": "meteor"})
     options = {"distance": "meteor", "n_resamples": 9_999, "seed": 0}
-    (found,) = compare_parity(beside_people(scores.rows, None), None, **options).pairs
-    assert found.fewer_faults == "one"
+    compared = compare_parity(beside_people(scores.rows, None), None, **options)
+    systems, (found,) = compared.systems, compared.pairs
+    assert found.more_faults == "ten"
     assert found.shares[0].p_value < 0.01
-    assert "ten has fewer faults" not in pair_line(found)
+    assert "one has more faults" not in pair_line(systems, found)
 
     data = json.loads(gzip.decompress((data_folder / "real_systems" / "e2e_nlg.json.gz").read_bytes()))
     names = [*data["systems"]]

@@ -311,7 +311,7 @@ def test_what_is_said_of_files_is_said_once_on_screen_and_page(folder, capsys, l
         numbers = json.loads((folder / "report" / "comparison.json").read_text(encoding="utf-8"))
         assert (numbers["ids"], numbers["notes"]) == (IDS[:10], [sentence])
     if "leak" in line:
-        assert re.search(r"leak: .*100% also among the references\.", " ".join(said.out.split()))
+        assert re.search(r"leak: .*100% copied\.", " ".join(said.out.split()))
         assert "of its captions also occur among the references of their row (people 0%)" in page_of(folder)
 
 
@@ -373,7 +373,7 @@ def test_single_references_leave_the_wording(n_captions, tmp_path, capsys):
     printed, page = capsys.readouterr().out, (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     for text in (printed, page):
         assert "by wording alone" in " ".join(text.split())
-        assert re.search("good has fewer faults than broken|broken and good differ", text)
+        assert re.search("broken has more faults than good|broken and good differ", text)
     assert re.search(r'row\d*|image \d+: "[a-z ]+ the"', printed), "an odd caption is shown"
     assert ("BLEU-4" if n_captions == 1 else "TRM-METEOR") in printed
     numbers = json.loads((tmp_path / "out" / "comparison.json").read_text(encoding="utf-8"))["human_parity"]
@@ -389,7 +389,7 @@ def test_single_references_leave_the_wording(n_captions, tmp_path, capsys):
 def test_one_system_is_compared_with_people(folder, capsys):
     assert run("shifted.jsonl --full -m trm_cider,bleu_rouge") == 0
     printed, page = capsys.readouterr().out, page_of(folder)
-    assert re.search(r"\n- shifted: p < 0\.001\. \d+% unlike people's", printed)
+    assert re.search(r"\n- shifted: Differs from people \(p < 0\.001\)\. \d+% unsupported", printed)
     for text in ("shifted (a)", "best one", "baseline", "Two systems differ", "difference to", "pairs-beside"):
         assert text not in printed + page, text
     assert "shifted on 14 rows." in page
@@ -400,14 +400,14 @@ def test_screen_page_and_map_show_the_same_numbers_and_the_captions_behind_them(
     assert run("system.jsonl repeating.jsonl shifted.jsonl --full") == 0
     printed, page = capsys.readouterr().out, page_of(folder)
     # The answer has the table once, also with --full.
-    [table] = re.findall(r"(?m)^(?:system .*near-duplicates)\n(?:.+\n)+", printed)
+    [table] = re.findall(r"(?m)^(?:system .*duplicates)\n(?:.+\n)+", printed)
     described = page.partition('data-plot="map"')[0].rpartition("aria-label=")[2]
     for line in table.splitlines()[1:4]:
         name, faults, *_, duplicates = re.split(r"  +", line)
-        shares = [text.partition(" [")[0].rstrip("*") for text in (duplicates, faults)]
-        for text, share in ((duplicates, shares[0]), (faults, shares[1])):
-            assert re.search(rf">{share}</span> \[{text.partition('[')[2][:-1]}\]<", page), line
-        assert f"{name}: near-duplicates {shares[0]}, faults {shares[1]}" in described
+        share, duplicates = faults.partition(" [")[0].rstrip("*"), duplicates.partition(" [")[0].rstrip("*")
+        assert re.search(rf">{share}</span> \[{faults.partition('[')[2][:-1]}\]<", page), line
+        assert f">{duplicates}<" in page, line
+        assert f"{name}: faults {share}, rows to detect " in described
     screen = printed.partition("\n\nMeans over rows")[0]
     assert max(map(len, screen.splitlines())) <= 100
     system_lines = dict(re.findall(r"(?m)^- (\w+): .*\n((?:  .*\n)+)", screen))
@@ -429,7 +429,7 @@ def test_screen_page_and_map_show_the_same_numbers_and_the_captions_behind_them(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 26
     assert max(map(len, lines)) <= 100
-    assert (lines[1].split()[0], lines[4].split()[0]) == ("system", "people")
+    assert (lines[2].split()[0], lines[5].split()[0]) == ("system", "people")
     assert sum('; people: "' in line or '" twice' in line for line in lines) >= 3
 
 

@@ -42,7 +42,7 @@ def test_compares_one_to_three_systems(compute, files):
     assert "| repeating |" in text
     text, report = report_of(compute(files["base"], files["repeating"], None, files["references"], METRIC))
     assert "| base (a) |" in text
-    assert re.search(r"^- .*base is more like people in .*near-duplicates ", text, re.MULTILINE)
+    assert re.search(r"^- .*base is closer to people in .*near-duplicates ", text, re.MULTILINE)
     assert "Rows in which repeating and base differ most" in report
     text, _ = report_of(compute(*(files[name] for name in ("base", "repeating", "other", "references")), METRIC))
     assert "| other (c) |" in text
