@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import manycaps.comparison.sentences as sentences
 from manycaps.catalog import ROW_VALUES, SET_MODULES, RowValue, module_of
-from manycaps.comparison import sentences
 from manycaps.comparison.compare_options import ORDERS
 from manycaps.comparison.paired_tests import MOST_EXACT_CLUSTERS, PairedTest
 from manycaps.comparison.parity import (

@@ -60,6 +60,7 @@ def assert_equal(found, expected):
     assert np.allclose(numbers(found), expected, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODULES)
 def test_other_batches_change_nothing_beyond_the_tolerance(name, encoder):
     columns, options = MODULES[name]

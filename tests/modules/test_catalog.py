@@ -28,6 +28,7 @@ def imports_torch(folder):
     return "torch" in {alias.name for node in imports for alias in node.names}
 
 
+@pytest.mark.slow
 def test_the_record_is_that_of_the_module(folder):
     record, module = MODULES[folder.name], load_module(folder)
     assert bool(record.network) == imports_torch(folder)

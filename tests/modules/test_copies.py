@@ -25,6 +25,7 @@ def copy_by_pickle(module):
 FORMS = {"pickle": copy_by_pickle, "deepcopy": copy.deepcopy, "copy": copy.copy}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_copy_has_the_added_rows_and_computes_the_same(folder, form):
     module, columns = load_module(folder, details=True), rows_of(folder)

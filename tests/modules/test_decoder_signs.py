@@ -174,6 +174,7 @@ def test_scorers_of_coco_warn():
         coco.Rouge().compute_score(gts, res)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["compare", "score", "rows", "plan", "diversity", "decoding"])
 @pytest.mark.parametrize("is_joined", [False, True], ids=["one file", "references apart"])
 def test_commands_warn_once(command, is_joined, tmp_path, capsys):

@@ -34,6 +34,7 @@ def test_p_value_adds_the_tests(module, name):
     assert tested[f"{name}_smallest_corpus_p"] <= tested[f"{name}_corpus_p_value"] <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p_value", ["exact", "permutation"])
 def test_examined_rows_explain_their_statistics_and_the_test_of_the_corpus(module, name, p_value):
     result, nulls = module.compute(**CAPTION_ROWS, p_value=p_value, details=True), []

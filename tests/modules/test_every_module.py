@@ -227,6 +227,7 @@ def third_party_imports(path):
     return {name.split(".")[0] for name in names} - set(sys.stdlib_module_names)
 
 
+@pytest.mark.slow
 def test_requirements_list_every_third_party_import(space):
     lines = (space / "requirements.txt").read_text(encoding="utf-8").splitlines()
     listed = {re.split(r"[<>=~!\[; ]", line)[0].lower().replace("_", "-") for line in lines if line.strip()}

@@ -23,6 +23,7 @@ def as_numpy(value):
     return NUMPY_TYPES[type(value)](value) if type(value) in NUMPY_TYPES else value
 
 
+@pytest.mark.slow
 def test_scalars_of_numpy_are_those_of_python_at_load_and_compute_time(folder):
     defaults = load_module(folder).load_options
     plain = {name: VALUES.get(name, value) if value is None else value for name, value in defaults.items()}

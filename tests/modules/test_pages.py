@@ -67,6 +67,7 @@ def test_without_the_package_a_page_says_in_one_line_what_to_install():
             assert (done.returncode, done.stderr) == (1, f"app.py: No module named 'manycaps'. {advice}\n"), space
 
 
+@pytest.mark.slow
 def test_a_page_names_no_path_and_no_address(space):
     own = {name: text for name, text in page_programs(space).items() if name.startswith("manycaps/pages/")}
     for name, source in {"app.py": app_text(space), **own}.items():
@@ -74,6 +75,7 @@ def test_a_page_names_no_path_and_no_address(space):
         assert not [text for text in texts if isinstance(text, str) and re.match(r"[a-z]+:/|/|~.", text)], name
 
 
+@pytest.mark.slow
 def test_the_page_of_a_module_imports_nothing_else_of_the_package(folder):
     """Its Space has these files alone."""
     imported = page_programs(folder)
@@ -103,6 +105,7 @@ def on_click(page, label):
     return event
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", [VARIED, *(pytest.param(label, marks=pytest.mark.slow) for label in DIFFERENT)])
 def test_every_example_shows_what_its_label_says(page, distribution_folder, label):
     name, compute = distribution_folder.name, on_click(page, "Compute")
@@ -251,6 +254,7 @@ def test_people_stand_beside_the_system():
     assert "_of_people`" not in answer
 
 
+@pytest.mark.slow
 def test_programs_name_what_they_give_to_a_page(space, monkeypatch):
     monkeypatch.setenv("MANYCAPS_CHECKPOINT", small_checkpoint())
     monkeypatch.setenv("MANYCAPS_METEOR15_DATA", small_meteor15_data())

@@ -96,6 +96,7 @@ VALUES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ready_vectors")
 @pytest.mark.parametrize("case", VALUES)
 def test_values_of_parts_are_those_of_the_module(summary, tmp_path, case):

@@ -31,6 +31,7 @@ def in_threads(function, arguments):
         return list(pool.map(calls, arguments))
 
 
+@pytest.mark.slow
 def test_each_thread_gets_the_values_of_its_own_rows(folder):
     module, parts = load_module(folder), parts_of(rows_of(folder))
     expected = [module.compute(**part) for part in parts]

@@ -33,6 +33,7 @@ def test_any_row_of_texts(lexicon, row):
     assert meteor_scores([row], lexicon)[0] == pytest.approx(nltk_matrix(row), abs=1e-12)
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(WORDS, max_size=9), min_size=2, max_size=3), st.integers(65, 90))
 @settings(max_examples=15)
 def test_texts_longer_than_a_machine_word(lexicon, row, length):

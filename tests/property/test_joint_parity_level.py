@@ -53,6 +53,7 @@ def test_people_are_distinguished_from_people_in_five_percent(n_rows, size):
     assert np.mean(np.array(p_values) <= 0.05) <= most_found(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids="{0[0]}+{0[1]}".format)
 def test_the_length_gap_holds_its_part_of_the_level(size):
     """20 rows: p of the length at the whole level, and at its part of it."""

@@ -199,7 +199,8 @@ def test_p_values_beside_people_of_few_rows_are_said_to_be_too_small(n_rows, clu
 ONE_ROW = {"one row": (1, {}), "one row drawn": (8, {"limit": 1}), "one cluster": (8, {"clusters": "image"})}
 
 
-@pytest.mark.parametrize("second", ["other", pytest.param("repeating", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("second", ["other", "repeating"])
 @pytest.mark.parametrize("case", ONE_ROW)
 def test_two_systems_on_one_row_or_cluster_are_compared_through_every_door(case, second, tmp_path):
     """Nothing can be tested, which is said, and nothing is marked."""

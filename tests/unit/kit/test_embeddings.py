@@ -252,6 +252,7 @@ def vectors_of_both(tiny_model, clip_weights, device):
     return clip.image_features(pixels), clip.text_features(texts, 2), sentences
 
 
+@pytest.mark.slow
 def test_what_is_set_around_changes_no_vector_and_stays_set(clip_weights, set_around, tiny_model, monkeypatch):
     expected, inside = vectors_of_both(tiny_model, clip_weights, "cpu"), []
     forward = torch.nn.Linear.forward

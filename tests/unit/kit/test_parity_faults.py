@@ -136,6 +136,7 @@ def test_texts_of_one_sentence_have_the_shares_of_captions(m, n):
     assert corpus_faults(tails, None, None, [(m, n)] * 40, OPTIONS).kinds["unsupported_share"].share is unlike
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "n"), [(1, 2), (3, 3), (1, 6)])
 def test_people_give_people_s_share_of_every_kind(m, n):
     """Four standard errors of many rows."""
@@ -171,6 +172,7 @@ def test_the_observed_split_has_the_share():
         assert SplitFaults(support_groups(blocks), 1, None).shares(None)[0] == pytest.approx(fault.share.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "n", "level"), [(1, 2, 0.2), (1, 4, 0.2), (5, 3, 0.2)])
 def test_the_level_of_few_rows(m, n, level):
     """Of 60 corpora of people, 20% in the lowest fifth; four standard errors."""

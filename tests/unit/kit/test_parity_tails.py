@@ -456,6 +456,7 @@ def bland(_, candidates):
     return 0.15 * candidates
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "deserved"),
     [

@@ -437,6 +437,7 @@ PLACES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 def test_a_key_that_a_server_repeats_in_any_form_is_not_shown(tmp_path, monkeypatch, capsys, place):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
