@@ -12,7 +12,7 @@ from manycaps import command_line, installed_modules, machine_checks
 from manycaps.catalog import MODULES
 from manycaps.command_line import main
 from manycaps.installed_modules import PACKAGE, load, module_folders
-from manycaps.kit.base import quote_path
+from manycaps.kit.errors import quote_path
 from tests.documents import LINK, broken_links
 from tests.refusals import assert_refused
 
@@ -57,7 +57,7 @@ def test_a_script_that_hides_a_package_is_named_and_not_run_twice(package, tmp_p
         done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.stdout == ("run\n" if program == script else "")
         assert done.stderr.strip().splitlines()[-1] == (
-            f"manycaps.kit.base.InputImportError: {package}: expected the package of Hugging Face, "
+            f"manycaps.kit.errors.InputImportError: {package}: expected the package of Hugging Face, "
             f"got {quote_path(script)}, which hides it. Rename that file, or start Python in another folder."
         )
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from tqdm import tqdm
 
 import manycaps
-from manycaps.kit import meteor15_scores
-from manycaps.kit.meteor15_scores import (
-    best_statistics,
+from manycaps.kit import meteor15_data, meteor15_scores
+from manycaps.kit.meteor15_data import (
     check_data_source,
     check_language,
     compile_table,
@@ -24,8 +23,11 @@ from manycaps.kit.meteor15_scores import (
     load_meteor15_data,
     table_folder,
 )
-from manycaps.kit.meteor15_search import Meteor15Lexicon, Prefixes, java_hash, load_stemmer, meteor15_words
-from manycaps.kit.tokenization import ptb_tokenize
+from manycaps.kit.meteor15_relations import Meteor15Lexicon
+from manycaps.kit.meteor15_scores import best_statistics
+from manycaps.kit.meteor15_stems import load_stemmer
+from manycaps.kit.meteor15_words import Prefixes, java_hash, meteor15_words
+from manycaps.kit.words_ptb import ptb_tokenize
 from tests.meteor15_data import PARAPHRASES, small_lexicon, write_data, write_jar, write_paraphrases
 from tests.modules.sample_inputs import small_meteor15_data
 from tests.oracles import meteor15_loop
@@ -253,9 +255,7 @@ def test_the_same_data_from_a_folder_and_from_a_jar(tmp_path):
 
 def test_the_table_is_compiled_once_for_each_content(tmp_path, monkeypatch):
     compiled = []
-    monkeypatch.setattr(
-        meteor15_scores, "compile_table", lambda *given: compiled.append(given) or compile_table(*given)
-    )
+    monkeypatch.setattr(meteor15_data, "compile_table", lambda *given: compiled.append(given) or compile_table(*given))
     folder = write_data(tmp_path / "folder")
     for _ in range(2):
         load_meteor15_data(folder, tqdm)
