@@ -628,11 +628,11 @@ def example_lines(
     system: System,
     unlike: Sequence[CaptionExample],
     alike: Sequence[CaptionExample],
-    unsupported: Sequence[UnsupportedSentence] = (),
+    unsupported: Sequence[tuple[str, UnsupportedSentence]] = (),
 ) -> list[str]:
     """Return lines of a terminal: phrases, captions or sentences most unlike people's, and the nearest near-duplicates.
 
-    Where texts have several sentences, these stand in the place of whole texts.
+    Where texts have several sentences, these stand in the place of whole texts, each with the id of its row.
     """
     said = verdict_of(system).said
     lines = [
@@ -640,7 +640,10 @@ def example_lines(
         for shown in unlike[:MOST_LINES]
     ]
     if unsupported:
-        lines = [f"{_quote(each.text)}; nearest: {_quote(each.nearest)}" for each in unsupported[:MOST_LINES]]
+        lines = [
+            f"{shorten(row_id)}: {_quote(each.text)}; nearest: {_quote(each.nearest)}"
+            for row_id, each in unsupported[:MOST_LINES]
+        ]
     for pair in alike[:1] if "near_duplicates" in said else ():
         first, second = map(_quote, pair.captions)
         both = f"{first} twice" if first == second else f"{first} and {second}"
@@ -1214,7 +1217,15 @@ def say(comparison: Comparison, *, are_asked_for: bool = False) -> Words:
         unlike=unlike,
         alike=alike,
         examples={
-            name: example_lines(system, unlike[name], alike[name], comparison.shown.unsupported.get(name, ()))
+            name: example_lines(
+                system,
+                unlike[name],
+                alike[name],
+                [
+                    (comparison.shown.rows[each.row].id, each)
+                    for each in comparison.shown.unsupported.get(name, ())[:MOST_LINES]
+                ],
+            )
             for name, system in systems.items()
         },
         methods=comparison_methods(comparison),

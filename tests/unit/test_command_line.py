@@ -221,7 +221,7 @@ def test_a_traceback_is_shown_on_request(fail_with, arguments):
 
 # Colours, cleared screens, titles, 8-bit escapes, deletions, and text that is shown in another order; a false line.
 HOSTILE = "\x1b[31m\x1b[2J\x1b]0;title\x07\x9b1A\x7f\r\u202e\u2067\u061c"
-FALSE_LINE = "\nfalse: p = 1."
+FALSE_LINE = "\nfalse: p = 1"
 
 
 @pytest.fixture
