@@ -6,8 +6,6 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-
 from .errors import InputError, InputMemoryError, InputOSError, quote_path, quote_value, reason_of
 from .files import (
     HUB_PREFIX,
@@ -63,6 +61,7 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
 
     `device` is a torch device, or "auto" for the best available one; `dtype` is one of `DTYPES`.
     """
+    import torch
     from sentence_transformers import SentenceTransformer
 
     chosen = as_device(device)

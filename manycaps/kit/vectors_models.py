@@ -7,11 +7,12 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, Generic, TypeVar
-
-import torch
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .errors import InputError, device_memory, quote_value, reason_of
+
+if TYPE_CHECKING:
+    import torch
 
 Model = TypeVar("Model")
 

@@ -3,7 +3,7 @@
 import pytest
 
 import manycaps
-from manycaps.kit import clip_model
+from manycaps.kit import clip_encoder
 from tests.clip_checkpoints import save_checkpoint
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, VIDEOS
 
@@ -12,8 +12,8 @@ pytest.importorskip("open_clip", reason="open_clip is not installed: pip install
 
 def test_all_clip_modules_share_one_model_and_its_features(tmp_path, monkeypatch):
     options = {"checkpoint": str(save_checkpoint(tmp_path / "small.pth")), "device": "cpu"}
-    build, built = clip_model.ClipModel, []
-    monkeypatch.setattr(clip_model, "ClipModel", lambda *a, **k: built.append(build(*a, **k)) or built[-1])
+    build, built = clip_encoder.ClipModel, []
+    monkeypatch.setattr(clip_encoder, "ClipModel", lambda *a, **k: built.append(build(*a, **k)) or built[-1])
     modules = {name: manycaps.load(name, **options) for name in ("pac_score", "ref_pac_score", "mmd", "trm")}
     modules["emscore_pac"] = manycaps.load("emscore_pac", "references", **options)
     modules["pac_score"].compute(predictions=CAPTION_ROWS["predictions"], images=IMAGES)

@@ -11,7 +11,7 @@ import pytest
 from tqdm.auto import tqdm
 
 from manycaps.command_line import one_line
-from manycaps.kit import clip_checkpoints, clip_model
+from manycaps.kit import clip_encoder
 from manycaps.kit.clip_encoder import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder
 from manycaps.kit.clip_images import as_feature_rows, encode_images
 from manycaps.kit.vectors_models import BYTES_PER_ENTRY
@@ -30,8 +30,8 @@ def checkpoint_path(tmp_path):
 def n_builds(monkeypatch):
     """Grows by 1 with every model that is built."""
     built = []
-    build = clip_model.ClipModel
-    monkeypatch.setattr(clip_model, "ClipModel", lambda *args, **options: built.append(1) or build(*args, **options))
+    build = clip_encoder.ClipModel
+    monkeypatch.setattr(clip_encoder, "ClipModel", lambda *args, **options: built.append(1) or build(*args, **options))
     return built
 
 
@@ -82,7 +82,7 @@ def test_a_text_is_encoded_once_and_counted_as_cut_each_time(checkpoint_path, mo
 @pytest.mark.parametrize("package", ["torch", "open_clip", "safetensors"])
 def test_a_missing_library_is_said_before_weights_are_fetched(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr(clip_checkpoints, "find_checkpoint", lambda *_: pytest.fail("weights are fetched"))
+    monkeypatch.setattr(clip_encoder, "find_checkpoint", lambda *_: pytest.fail("weights are fetched"))
     with pytest.raises(ModuleNotFoundError) as error:
         ClipEncoder(OPTIONS, tqdm).encode_texts(["a dog"], batch_size=4)
     assert str(error.value).startswith(

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit import files, vectors_folders, vectors_models
+from manycaps.kit import files, vectors_folders, vectors_models, vectors_sentences
 from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.vectors_folders import DEFAULT_ENCODER, load_model, model_folder
 from manycaps.kit.vectors_models import BYTES_PER_ENTRY, RememberedFeatures
@@ -109,7 +109,7 @@ def counting_encoder(tiny_model, monkeypatch):
         model.encode = lambda captions, **keywords: asked.extend(captions) or encode(captions, **keywords)
         return model
 
-    monkeypatch.setattr(vectors_folders, "load_model", load_counted)
+    monkeypatch.setattr(vectors_sentences, "load_model", load_counted)
     encoder = SentenceEncoder()
     return lambda captions, **changes: embed(captions, encoder, encoder=tiny_model, **changes), loaded, asked
 

@@ -204,7 +204,7 @@ def test_trm_meteor_takes_these_scores_on_request():
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     """A cache of this test's own."""
-    monkeypatch.setattr(meteor15_scores.huggingface_hub, "cached_assets_path", cache_of(tmp_path / "cache"))
+    monkeypatch.setattr(meteor15_data.huggingface_hub, "cached_assets_path", cache_of(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
@@ -274,11 +274,11 @@ def test_an_interrupted_compilation_leaves_nothing(tmp_path, own_cache, monkeypa
         raise KeyboardInterrupt
 
     for name in ("compile_table", "_write_table"):
-        monkeypatch.setattr(meteor15_scores, name, interrupt)
+        monkeypatch.setattr(meteor15_data, name, interrupt)
         with pytest.raises(KeyboardInterrupt):
             load_meteor15_data(folder, tqdm)
         monkeypatch.undo()
-        monkeypatch.setattr(meteor15_scores.huggingface_hub, "cached_assets_path", cache_of(own_cache))
+        monkeypatch.setattr(meteor15_data.huggingface_hub, "cached_assets_path", cache_of(own_cache))
     monkeypatch.setattr(os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
         load_meteor15_data(folder, tqdm)
@@ -297,7 +297,7 @@ def test_what_a_killed_process_left_is_overwritten(tmp_path):
 
 
 def load_in_a_process(folder, cache):
-    meteor15_scores.huggingface_hub.cached_assets_path = cache_of(cache)
+    meteor15_data.huggingface_hub.cached_assets_path = cache_of(cache)
     return phrases_of(load_meteor15_data(folder, tqdm).paraphrases)
 
 
