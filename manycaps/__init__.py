@@ -7,7 +7,7 @@ functions. `manycaps --help` lists the commands.
 
 from typing import TYPE_CHECKING
 
-from .kit.base import VERSION
+from .kit.module import VERSION
 
 if TYPE_CHECKING:
     import datasets

@@ -12,9 +12,9 @@ import numpy as np
 from .caption_tables import CaptionRow, good_rows, open_source
 from .caption_tables.columns import as_columns
 from .caption_tables.rows import random_key
-from .kit.base import InputError, quote_path, quote_value
 from .kit.concept_overlap import load_labels, row_matches
-from .kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows
+from .kit.errors import InputError, quote_path, quote_value
+from .kit.words_tokenizers import Tokenizer, check_tokenizer, tokenize_rows
 from .saved_files import check_can_be_written, write_text_atomically
 from .split_options import SplitOptions
 from .tables import align_columns

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.kit.base import InputError, file_sha256, is_regular_file, no_such_path, quote_path
 from manycaps.kit.clip_checkpoints import (
     CONFIG_NAME,
     WEIGHTS_NAME,
@@ -17,6 +16,8 @@ from manycaps.kit.clip_checkpoints import (
     variant_name,
 )
 from manycaps.kit.clip_model import HEAD_WIDTH, ClipModel, merge_lora, read_weights
+from manycaps.kit.errors import InputError, quote_path
+from manycaps.kit.files import file_sha256, is_regular_file, no_such_path
 from manycaps.saved_files import make_folder, write_folder_atomically
 
 # Texts and pixels on which the original and the converted weights must agree.

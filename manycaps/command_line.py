@@ -17,7 +17,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
-from manycaps.kit.base import VERSION, InputError, lacks_memory, quote_path, reason_of
+from manycaps.kit.errors import InputError, lacks_memory, quote_path, reason_of
+from manycaps.kit.module import VERSION
 from manycaps.saved_files import check_path
 
 # Each command and its summary; `core-set` is manycaps/commands/core_set.py.

@@ -12,15 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Annotated, Any, Literal, TypeVar
 
 from .catalog import ENCODER_OPTIONS
-from .kit.base import (
-    LONG_TEXTS,
-    InputError,
-    InputTypeError,
-    check_choice,
-    check_number,
-    check_whole_number,
-    quote_value,
-)
+from .kit.errors import InputError, InputTypeError, quote_value
+from .kit.options import check_choice, check_number, check_whole_number
+from .kit.rows import LONG_TEXTS
 
 T = TypeVar("T")
 

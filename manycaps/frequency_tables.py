@@ -9,10 +9,11 @@ from typing import Any
 from tqdm import tqdm
 
 from .caption_tables import CaptionColumn, caption_lists, open_captions
-from .kit.base import InputError, check_whole_number
-from .kit.caption_wording import caption_trigrams
-from .kit.ngram_scores import document_frequencies
-from .kit.tokenization import check_tokenizer, ngram_tokens, recorded_name, tokenize_rows
+from .kit.errors import InputError
+from .kit.ngrams_documents import document_frequencies
+from .kit.options import check_whole_number
+from .kit.words_models import caption_trigrams
+from .kit.words_tokenizers import check_tokenizer, ngram_tokens, recorded_name, tokenize_rows
 from .saved_files import check_can_be_written, write_text_atomically
 
 # Tokens that every published CLIP reads of a text, start and end included (open_clip, tokenizer.py).
@@ -83,8 +84,8 @@ def token_table(captions: Iterable[str]) -> dict[str, Any]:
     """Count in how many captions each token occurs; tokens are named as in CLIP's vocabulary."""
     import open_clip
 
+    from .kit.clip_emscore import CLIP_TOKENIZER, count_tokens
     from .kit.clip_model import first_tokens
-    from .kit.clip_scores import CLIP_TOKENIZER, count_tokens
 
     tokenizer = open_clip.SimpleTokenizer()
     ends = tokenizer.sot_token_id, tokenizer.eot_token_id

@@ -13,43 +13,20 @@ from manycaps.comparison.paired_tests import (
     paired_test,
 )
 
-from .kit.caption_sets import combined_p_value, harmonic_mean_p
-from .kit.caption_wording import HumanWording, human_wording
-from .kit.clip_scores import pac_s, ref_pac_s
-from .kit.diversity_sets import (
-    compression_ratio,
-    distinct_k,
-    div_n,
-    mbleu,
-    self_bleu,
-    self_cider,
-    unique_share,
-    utility_k,
-    vendi_score,
-)
+from .kit.clip_pac import pac_s, ref_pac_s
+from .kit.frechet import frechet_p_values, frechet_squared, mmd_p_values, mmd_squared
 from .kit.judge_slopes import JudgeBias, judge_bias
-from .kit.kernel_tests import (
-    cmmd,
-    frechet_p_values,
-    frechet_squared,
-    gaussian_kernel,
-    kernel_mmd_p_values,
-    kernel_mmd_squared,
-    kid,
-    laplace_kernel,
-    mmd_p_values,
-    mmd_squared,
-    polynomial_kernel,
-)
 from .kit.meteor15_scores import meteor15
 from .kit.meteor_nltk import Lexicon, meteor, meteor_distances
+from .kit.mmd_kernels import gaussian_kernel, laplace_kernel, polynomial_kernel
+from .kit.mmd_pooled import cmmd, kid
+from .kit.mmd_squared import kernel_mmd_p_values, kernel_mmd_squared
 from .kit.mutual_divergence import MutualDivergence, mutual_divergence
 from .kit.neighbour_spheres import DensityCoverage, density_coverage
-from .kit.ngram_scores import bleu, cider_d, cider_d_distances, corpus_bleu, rouge_l
+from .kit.ngrams_rouge import bleu, cider_d, cider_d_distances, corpus_bleu, rouge_l
 from .kit.novel_ngrams import novelty
 from .kit.object_words import chair
-from .kit.parity_tails import ParityPlan
-from .kit.parity_tests import (
+from .kit.parity_arrays import (
     HumanGaps,
     HumanTails,
     ParityTest,
@@ -59,14 +36,21 @@ from .kit.parity_tests import (
     plan_human_parity,
     plan_wrong_captions,
 )
+from .kit.parity_power import ParityPlan
 from .kit.sentence_faults import SentenceFaults, sentence_faults
+from .kit.sets_answers import distinct_k, utility_k
 from .kit.sets_classes import answer_classes, semantic_entropy
+from .kit.sets_diversity import compression_ratio, mbleu, self_bleu, self_cider
 from .kit.sets_homogeneity import HomogeneityTest, homogeneity_matrix, homogeneity_test
-from .kit.tokenization import ptb_tokenize, tokenize
+from .kit.sets_tests import combined_p_value, harmonic_mean_p
+from .kit.sets_vendi import div_n, unique_share, vendi_score
 from .kit.training_rewards import energy_rewards, kernel_rewards, self_critical
 from .kit.triangle_rank import triangle_rank_p_values, triangle_rank_statistic
-from .kit.vector_rows import cosine_distances
+from .kit.vectors_distances import cosine_distances
+from .kit.words_ptb import ptb_tokenize
 from .kit.words_sentences import split_sentences
+from .kit.words_tests import HumanWording, human_wording
+from .kit.words_tokenizers import tokenize
 
 __all__ = [  # noqa: RUF022
     # Tokens.

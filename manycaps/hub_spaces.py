@@ -27,7 +27,8 @@ from packaging.version import Version
 
 from . import installed_modules
 from .installed_modules import card_with_documents, data_folder
-from .kit.base import SPACES, InputError, spelling_advice
+from .kit.errors import InputError, spelling_advice
+from .kit.module import SPACES
 
 # Never uploaded: folders, beginnings and endings of names. What begins with a dot is left out too.
 LEFT_OUT_FOLDERS = {"__pycache__", "tests", "flagged"}
@@ -183,8 +184,8 @@ def space_files(folder: pathlib.Path, org: str) -> dict[str, bytes]:
         raise InputError(f"{folder.name}/README.md", expected, got, "Write it as the other cards do.")
     texts["README.md"] = with_python_version(texts["README.md"])
     # The home page that evaluate tells of.
-    bases = [name for name in files if pathlib.PurePath(name).name == "base.py"]
-    texts |= {name: files[name].decode().replace(SPACES, SPACES_OF.format(org)) for name in bases}
+    homes = [name for name in files if pathlib.PurePath(name).name == "module.py"]
+    texts |= {name: files[name].decode().replace(SPACES, SPACES_OF.format(org)) for name in homes}
     return files | {"requirements.txt": pinned.encode()} | {name: text.encode() for name, text in texts.items()}
 
 

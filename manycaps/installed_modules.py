@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .catalog import MODULES
-from .kit.base import InputError, InputImportError, InputOSError, quote_path, reason_of, spelling_advice
+from .kit.errors import InputError, InputImportError, InputOSError, quote_path, reason_of, spelling_advice
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
@@ -98,7 +98,7 @@ def module_files(name: str) -> list[pathlib.Path]:
         raise InputImportError(script, *NO_LINKS)
     # The main script names all, for evaluate's loader.
     names = re.findall(r"^from \.(\w+) import ", script.read_text(encoding="utf-8"), re.MULTILINE)
-    return sorted({*own, script, *(kit / f"{chapter}.py" for chapter in names)})
+    return sorted({*own, script, *(kit / f"{helper}.py" for helper in names)})
 
 
 def module_folder(name: str, where: str = "name") -> pathlib.Path:

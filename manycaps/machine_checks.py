@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .installed_modules import NO_LINKS, installed_modules, link_texts, module_folders
-from .kit.base import InputError, reason_of
+from .kit.errors import InputError, reason_of
 
 # Variables that keep libraries from the network.
 OFFLINE_VARIABLES = ("HF_HUB_OFFLINE", "HF_EVALUATE_OFFLINE", "HF_DATASETS_OFFLINE")
@@ -51,7 +51,7 @@ def online_checks() -> list[Check]:
     if _is_missing(*CLIP_PACKAGES):
         return [Check(subjects[0], False, "open_clip is not installed", _pip("clip"))]
     from .kit.clip_checkpoints import VARIANTS
-    from .kit.embeddings import DEFAULT_ENCODER
+    from .kit.vectors_folders import DEFAULT_ENCODER
 
     trials = {f"{subjects[0]}, {name}": functools.partial(_try_weights, name) for name in VARIANTS}
     trials[subjects[1]] = functools.partial(_try_hub, DEFAULT_ENCODER, "modules.json")
@@ -82,7 +82,7 @@ def _try_weights(name: str) -> None:
 def _try_hub(repository: str, name: str) -> None:
     import huggingface_hub
 
-    from .kit.embeddings import HUB_TIMEOUT
+    from .kit.vectors_folders import HUB_TIMEOUT
 
     huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(repository, name), timeout=HUB_TIMEOUT)
 
@@ -129,7 +129,7 @@ def check_meteor15_data() -> Check:
 
 def check_tokenizers() -> Check:
     """Check which tokenizers of languages other than English have their packages."""
-    from .kit.tokenization import SOURCES
+    from .kit.words_tokenizers import SOURCES
 
     missing = [name for name, source in SOURCES.items() if _is_missing(*source.packages)]
     if missing:
@@ -144,7 +144,7 @@ def check_sentence_encoder() -> Check:
         return Check(subject, False, "sentence_transformers is not installed", _pip("embeddings"))
     import huggingface_hub
 
-    from .kit.embeddings import DEFAULT_ENCODER, DEFAULT_REVISION, PACKAGE, PACKAGE_MODULE
+    from .kit.vectors_folders import DEFAULT_ENCODER, DEFAULT_REVISION, PACKAGE, PACKAGE_MODULE
 
     cached = huggingface_hub.try_to_load_from_cache(DEFAULT_ENCODER, "modules.json", revision=DEFAULT_REVISION)
     if isinstance(cached, str):

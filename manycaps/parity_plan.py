@@ -11,9 +11,11 @@ from .caption_tables.columns import as_columns
 from .catalog import MODULES
 from .command_options import encoder_options
 from .installed_modules import load
-from .kit.base import InputError, check_number, warn_of_unread
-from .kit.parity_tails import LEVEL, ParityPlan, parity_plan
-from .kit.parity_tests import check_plan, plan_wrong_captions
+from .kit.errors import InputError
+from .kit.options import check_number
+from .kit.parity_arrays import check_plan, plan_wrong_captions
+from .kit.parity_power import LEVEL, ParityPlan, parity_plan
+from .kit.rows import warn_of_unread
 from .plan_options import PlanOptions
 
 NAME = "human_parity"
@@ -44,7 +46,7 @@ def plan(options: PlanOptions) -> PlannedTest:
     Raises:
         ValueError: a row has no captions or fewer than two references, or an option cannot be used.
     """
-    from .kit.parity_tests import covariances_of
+    from .kit.parity_corpus import covariances_of
 
     names = ("--rows", "--find", "--power")
     check_plan(1 if options.rows is None else options.rows, options.find, options.power, names)

@@ -9,7 +9,8 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from manycaps.kit.base import InputOSError, quote_path, quote_value, write_folder
+from manycaps.kit.errors import InputOSError, quote_path, quote_value
+from manycaps.kit.files import write_folder
 
 
 def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
@@ -69,7 +70,7 @@ def check_path(path: pathlib.Path, where: str = "") -> None:
 
     >>> check_path(pathlib.Path("a\ud800"), "--output")
     Traceback (most recent call last):
-    manycaps.kit.base.InputOSError: --output: expected a name that files can have, got 'a\ud800'. Give another name.
+    manycaps.kit.errors.InputOSError: --output: expected a name that files can have, got 'a\ud800'. Give another name.
     """
     try:
         is_name = b"\0" not in os.fsencode(path)

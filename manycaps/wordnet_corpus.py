@@ -8,7 +8,7 @@ import tempfile
 
 import nltk
 
-from manycaps.kit.base import InputOSError
+from manycaps.kit.errors import InputOSError
 
 # Where Debian's wordnet-base and wordnet-sense-index put the WordNet 3.0 database.
 DEBIAN_FOLDER = pathlib.Path("/usr/share/wordnet")

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, open_bytes
-from manycaps.kit.base import InputError, reason_of
+from manycaps.kit.errors import InputError, reason_of
 
 # Rows decoded at once: images of some hundred kilobytes each may be among their columns.
 BATCH_ROWS = 128

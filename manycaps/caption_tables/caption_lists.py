@@ -20,7 +20,7 @@ from manycaps.caption_tables.source import (
     names_of,
     warn_of_lines,
 )
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 
 # One column of captions with a usual name.
 ANY_COLUMN = CaptionColumn()

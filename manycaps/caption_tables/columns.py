@@ -8,7 +8,9 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.kit.base import InputError, as_caption_rows, inline_bytes, is_plain_row, looks_like_list, quote_value
+from manycaps.kit.errors import InputError, quote_value
+from manycaps.kit.files import inline_bytes
+from manycaps.kit.rows import as_caption_rows, is_plain_row, looks_like_list
 
 # What a column may hold; also the keys of --columns.
 ROLES = ("predictions", "references", "id", "image", "video")

@@ -12,16 +12,8 @@ from typing import IO, Any, NamedTuple, cast
 import fsspec
 from tqdm import tqdm
 
-from manycaps.kit.base import (
-    ExpandedFile,
-    InputError,
-    InputImportError,
-    errors_of_others,
-    quote_path,
-    quote_value,
-    read_json,
-    reason_of,
-)
+from manycaps.kit.errors import InputError, InputImportError, errors_of_others, quote_path, quote_value, reason_of
+from manycaps.kit.files import ExpandedFile, read_json
 
 # Endings of tables; endings of text may be followed by ".gz", and ".tgz" is ".tar.gz".
 KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".tar")

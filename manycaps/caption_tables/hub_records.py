@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 from typing import Any
 
 from manycaps.caption_tables.files import Record, TableFile, table_kind
-from manycaps.kit.base import errors_of_others
+from manycaps.kit.errors import errors_of_others
 
 # Kind of a source on the Hub.
 HUB = "Hub data set"

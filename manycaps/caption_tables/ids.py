@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
-from manycaps.kit.base import InputError, quote_value
+from manycaps.kit.errors import InputError, quote_value
 
 # Ids of each file at most that are looked at: enough to see what all of them have in common.
 MOST_IDS = 100_000
@@ -95,7 +95,7 @@ def check_ids_meet(
     >>> check_ids_meet("a.csv", ["1"], "b.csv", ["2", "1"])
     >>> check_ids_meet("a.csv", ["01", "02"], "b.csv", ["1", "2"])
     Traceback (most recent call last):
-    manycaps.kit.base.InputError: a.csv: expected ids that b.csv has, such as '1', got none of these in 2 rows, \
+    manycaps.kit.errors.InputError: a.csv: expected ids that b.csv has, such as '1', got none of these in 2 rows, \
 the first with the id '01'. They differ in leading zeros ('01' and '1'): write them alike.
     """
     if not ids or not others or not set(ids).isdisjoint(others):

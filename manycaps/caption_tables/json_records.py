@@ -23,7 +23,8 @@ from manycaps.caption_tables.columns import (
 )
 from manycaps.caption_tables.files import Record, TableFile, Unreadable, open_bytes
 from manycaps.caption_tables.text_records import as_values
-from manycaps.kit.base import InputError, quote_value, unique_keys
+from manycaps.kit.errors import InputError, quote_value
+from manycaps.kit.files import unique_keys
 
 # Lists of single captions beside a list of what they are of: keys of both, and the id in each.
 COCO = ("annotations", "image_id", "images", "id")

@@ -19,7 +19,7 @@ import numpy as np
 
 from manycaps.caption_tables.columns import Values
 from manycaps.caption_tables.files import Piece, TableFile
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 
 # Kind of the file that holds joined rows.
 JOINED = ".sqlite"
@@ -125,7 +125,7 @@ def good_rows(rows: Iterable[CaptionRow | BadRow]) -> Iterator[CaptionRow]:
 
     >>> list(good_rows([BadRow("a.csv", 3, "x", InputError("predictions[3]", "a caption", "none", "Write one."))]))
     Traceback (most recent call last):
-    manycaps.kit.base.InputError: a.csv, id 'x': predictions[3]: expected a caption, got none. Write one.
+    manycaps.kit.errors.InputError: a.csv, id 'x': predictions[3]: expected a caption, got none. Write one.
     """
     for row in rows:
         if isinstance(row, BadRow):

@@ -53,17 +53,10 @@ from manycaps.caption_tables.rows import (
 )
 from manycaps.caption_tables.tar_records import Paragraphs, tar_pieces, tar_records
 from manycaps.caption_tables.text_records import aligned, text_pieces, text_records
-from manycaps.kit.base import (
-    DecoderSigns,
-    EmptyCaptions,
-    InputError,
-    looks_like_list,
-    quote_path,
-    quote_value,
-    reason_of,
-)
+from manycaps.kit.errors import InputError, quote_path, quote_value, reason_of
 from manycaps.kit.row_images import RepeatedTexts, repeated_texts
-from manycaps.kit.tokenization import Tokenizer, token_finder
+from manycaps.kit.rows import DecoderSigns, EmptyCaptions, looks_like_list
+from manycaps.kit.words_tokenizers import Tokenizer, token_finder
 
 # Default size of a piece, in bytes of the file.
 PIECE_BYTES = 1 << 24

@@ -10,7 +10,8 @@ from typing import IO, Any
 
 from manycaps.caption_tables.columns import USUAL_CAPTIONS
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, is_local, open_bytes, whole
-from manycaps.kit.base import InputError, unique_keys
+from manycaps.kit.errors import InputError
+from manycaps.kit.files import unique_keys
 
 # Members whose text is captions, one per line, unless the JSON beside it has the whole text as one caption.
 CAPTION_MEMBERS = ("txt", "caption", "captions", "text")

@@ -31,7 +31,8 @@ from manycaps.caption_tables.files import (
     open_bytes,
     whole,
 )
-from manycaps.kit.base import InputError, quote_value, reason_of, unique_keys
+from manycaps.kit.errors import InputError, quote_value, reason_of
+from manycaps.kit.files import unique_keys
 
 # Byte order mark of UTF-8, which some programs write.
 MARK = codecs.BOM_UTF8

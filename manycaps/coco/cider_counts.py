@@ -12,8 +12,11 @@ import numpy as np
 
 from manycaps.coco import guards
 from manycaps.coco.frequencies import load_frequencies
-from manycaps.kit.base import Floats, InputError, InputTypeError, quote_value
-from manycaps.kit.ngram_scores import LENGTH_SIGMA, MAX_ORDER, Frequency, NgramIndex, cider_scores, tuple_frequency
+from manycaps.kit.arrays import Floats
+from manycaps.kit.errors import InputError, InputTypeError, quote_value
+from manycaps.kit.ngrams import LENGTH_SIGMA, MAX_ORDER, NgramIndex
+from manycaps.kit.ngrams_cider import cider_scores
+from manycaps.kit.ngrams_documents import Frequency, tuple_frequency
 
 FrequencyTable = str | os.PathLike[str] | Mapping[str, Any]
 

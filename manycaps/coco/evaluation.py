@@ -9,8 +9,9 @@ from typing import Any
 
 from manycaps.coco import scorers
 from manycaps.coco.scorers import Bleu, Meteor, Spice
-from manycaps.kit.base import InputError, quote_path, quote_value, read_json
 from manycaps.kit.coco_scores import BLEUS
+from manycaps.kit.errors import InputError, quote_path, quote_value
+from manycaps.kit.files import read_json
 
 ANNOTATIONS = '{"images": [{"id": 1}], "annotations": [{"image_id": 1, "caption": "A dog."}]}'
 RESULTS = '[{"image_id": 1, "caption": "a dog"}]'

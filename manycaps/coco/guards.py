@@ -6,9 +6,12 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from manycaps.kit.base import DecoderSigns, Ints, quote_value
-from manycaps.kit.ngram_scores import LENGTH_SIGMA, are_equal_documents
-from manycaps.kit.tokenization import ptb_tokens
+from manycaps.kit.arrays import Ints
+from manycaps.kit.errors import quote_value
+from manycaps.kit.ngrams import LENGTH_SIGMA
+from manycaps.kit.ngrams_documents import are_equal_documents
+from manycaps.kit.rows import DecoderSigns
+from manycaps.kit.words_ptb import ptb_tokens
 
 # Scripts that put no blank between words: Thai, Lao, Burmese, Khmer, Chinese and Japanese.
 WITHOUT_SPACES = re.compile(

@@ -15,18 +15,16 @@ from tqdm import tqdm
 
 from manycaps.coco import guards
 from manycaps.coco.cider_counts import CiderScorer
-from manycaps.kit.base import (
-    Floats,
-    InputError,
-    InputTypeError,
-    Ints,
-    check_no_written_list,
-    looks_like_list,
-    quote_value,
-)
-from manycaps.kit.meteor15_scores import best_statistics, corpus_score, load_lexicon, scores
-from manycaps.kit.ngram_scores import BETA, NgramIndex, bleu_scores, bleu_statistics, cider_scores, rouge_l_scores
-from manycaps.kit.tokenization import tokenize_line
+from manycaps.kit.arrays import Floats, Ints
+from manycaps.kit.errors import InputError, InputTypeError, quote_value
+from manycaps.kit.meteor15_data import load_lexicon
+from manycaps.kit.meteor15_scores import best_statistics, corpus_score, scores
+from manycaps.kit.ngrams import NgramIndex
+from manycaps.kit.ngrams_bleu import bleu_scores, bleu_statistics
+from manycaps.kit.ngrams_cider import cider_scores
+from manycaps.kit.ngrams_rouge import BETA, rouge_l_scores
+from manycaps.kit.rows import check_no_written_list, looks_like_list
+from manycaps.kit.words_ptb import tokenize_line
 
 # Captions by the id of their image, and the candidates of SCST: [{"image_id": 1, "caption": ["a dog"]}].
 Captions = Mapping[Hashable, Sequence[str]]

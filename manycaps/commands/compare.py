@@ -64,7 +64,7 @@ import sys
 
 from manycaps.command_options import add_format, add_options, options_of, path_of, print_json
 from manycaps.comparison import CompareOptions
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ The demo page, which needs manycaps, is not among them: `manycaps push` makes a 
 import argparse
 
 from manycaps.command_options import path_of
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

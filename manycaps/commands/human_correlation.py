@@ -74,7 +74,7 @@ import dataclasses
 from manycaps.command_options import add_format, add_options, comma_list, options_of, path_of, print_json
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from manycaps.human_correlation.correlation_options import CorrelationOptions, RatingOptions
-from manycaps.kit.base import InputError, quote_value
+from manycaps.kit.errors import InputError, quote_value
 
 # What both kinds of comparison have; the command has these once.
 SHARED = ("metric", "metrics", "references", "limit", "seed", "benchmark", "ratings")

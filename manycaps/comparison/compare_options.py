@@ -6,7 +6,7 @@ from typing import Annotated
 
 from manycaps.catalog import PARITY_DISTANCES, modules_with
 from manycaps.command_options import Columns, EncoderOptions, Option, SplitName, comma_list
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 
 # Orders in which systems are printed: by their faults, or by the rows after which they are distinguished from people.
 ORDERS = ("faults", "likeness")

@@ -13,30 +13,17 @@ import numpy.typing as npt
 import scipy.optimize
 import scipy.special
 
-from manycaps.kit.base import (
-    Floats,
-    InputError,
-    InputTypeError,
-    TokenRows,
-    as_finite,
-    as_token_rows,
-    check_confidence_level,
-    check_whole_number,
-    plain_arguments,
-)
-from manycaps.kit.caption_sets import (
-    MOST_RESAMPLES,
-    N_RESAMPLES,
-    TIE_TOLERANCE,
-    as_p_values,
-    check_clusters,
-    cluster_numbers,
-    clustered_mean,
-    mean_of_rows,
-)
-from manycaps.kit.ngram_scores import bleu_rows, bleu_scores
-from manycaps.kit.parity_tails import CONFIDENCE_LEVEL, LEVEL, POWER
-from manycaps.kit.parity_tests import sums_of_clusters
+from manycaps.kit.arrays import Floats, TokenRows, as_finite, plain_arguments
+from manycaps.kit.errors import InputError, InputTypeError
+from manycaps.kit.ngrams_bleu import bleu_scores
+from manycaps.kit.ngrams_rouge import bleu_rows
+from manycaps.kit.options import check_confidence_level, check_whole_number
+from manycaps.kit.parity_gaps import sums_of_clusters
+from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL, POWER
+from manycaps.kit.rows import as_token_rows
+from manycaps.kit.sets_intervals import check_clusters, cluster_numbers, clustered_mean, mean_of_rows
+from manycaps.kit.sets_module import N_RESAMPLES
+from manycaps.kit.sets_splits import MOST_RESAMPLES, TIE_TOLERANCE, as_p_values
 
 # Clusters whose sign patterns are all enumerated, about a million: it takes some milliseconds.
 MOST_EXACT_CLUSTERS = 20

@@ -38,42 +38,29 @@ from manycaps.comparison.paired_tests import (
 )
 from manycaps.comparison.read import PEOPLE, NoDistances, ParityRows
 from manycaps.comparison.score import SharedAnswers, WrongCaptions
-from manycaps.kit.base import Floats, Ints
-from manycaps.kit.caption_sets import ClusteredMean, cluster_numbers, mean_interval, mean_of_rows, with_interval
-from manycaps.kit.caption_wording import LEAST_ROWS_OF_WORDING, N_LISTED, CorpusWording, corpus_wording
+from manycaps.kit.arrays import Floats, Ints
+from manycaps.kit.parity_corpus import GAPS, MEANS, PEOPLES_COPIES, SMALLEST_P, TextValues, list_captions, parity_result
 from manycaps.kit.parity_faults import CorpusFaults, more_faults_than, smallest_of
-from manycaps.kit.parity_sentences import DistanceSupport
-from manycaps.kit.parity_tails import (
+from manycaps.kit.parity_gaps import sums_of_clusters
+from manycaps.kit.parity_power import (
     CONFIDENCE_LEVEL,
     LEVEL,
     POWER,
-    TAIL,
-    TAILS,
     WEIGHT_OF_TAILS,
-    CorpusTails,
     RowsNeeded,
-    TailDistances,
-    TailShare,
-    corpus_tails,
-    is_above_people,
     joint_p_value,
     level_of_distances,
     level_of_gaps,
     noncentrality_of_f,
     rows_needed_of_tails,
-    tail_share,
 )
-from manycaps.kit.parity_tests import (
-    GAPS,
-    MEANS,
-    PEOPLES_COPIES,
-    SMALLEST_P,
-    TextValues,
-    list_captions,
-    parity_result,
-    sums_of_clusters,
-)
+from manycaps.kit.parity_sentences import DistanceSupport
+from manycaps.kit.parity_tails import TAIL, TAILS, CorpusTails, TailDistances, TailShare, corpus_tails, tail_share
 from manycaps.kit.parity_texts import LengthGap, corpus_faults
+from manycaps.kit.parity_words import is_above_people
+from manycaps.kit.sets_intervals import ClusteredMean, cluster_numbers, mean_interval, mean_of_rows, with_interval
+from manycaps.kit.words_predictability import LEAST_ROWS_OF_WORDING, N_LISTED
+from manycaps.kit.words_tests import CorpusWording, corpus_wording
 
 # Values of rows that are tested together.
 VALUES_AT_ONCE = 1 << 22

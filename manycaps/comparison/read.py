@@ -22,14 +22,15 @@ from manycaps.caption_tables.rows import random_key
 from manycaps.caption_tables.source import values_of_column
 from manycaps.catalog import MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import CompareOptions
-from manycaps.kit.base import InputError, quote_value
-from manycaps.kit.caption_wording import Phrase, SentenceScores, WordingRows
+from manycaps.kit.errors import InputError, quote_value
+from manycaps.kit.parity_corpus import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
 from manycaps.kit.parity_sentences import SentenceSupport
 from manycaps.kit.parity_tails import DistanceBlock, Distances
-from manycaps.kit.parity_tests import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
 from manycaps.kit.parity_texts import TextWords, sentences_of_counts, text_words
 from manycaps.kit.row_images import clusters_of_images, ids_without_numbers, image_numbers, join_labels
-from manycaps.kit.tokenization import WordNumbers, number_words
+from manycaps.kit.words_numbers import WordNumbers, number_words
+from manycaps.kit.words_phrases import Phrase
+from manycaps.kit.words_predictability import SentenceScores, WordingRows
 from manycaps.sampling.captions_file import sampling_settings
 
 # Name of the human captions in tables and results.

@@ -41,21 +41,15 @@ from manycaps.comparison.read import (
     clusters_of,
 )
 from manycaps.installed_modules import advice_for, is_installed, load, module_class, progress_bars
-from manycaps.kit.base import Floats, InputError, Ints, signature, words_of_unknown, words_of_unread
-from manycaps.kit.caption_sets import CAPTION_COLUMNS, N_RESAMPLES, cluster_numbers, mean_of_rows, text_counts
-from manycaps.kit.caption_wording import (
-    LEAST_ROWS_OF_WORDING,
-    load_language_model,
-    number_texts,
-    seen_references,
-    telling_phrases,
-    wording_of,
-)
-from manycaps.kit.embeddings import ENCODER_DEFAULTS
-from manycaps.kit.ngram_scores import document_frequencies, warn_of_equal_documents
+from manycaps.kit.arrays import Floats, Ints
+from manycaps.kit.errors import InputError
+from manycaps.kit.module import signature
+from manycaps.kit.ngrams_documents import document_frequencies, warn_of_equal_documents
+from manycaps.kit.parity_corpus import symmetric
+from manycaps.kit.parity_gaps import row_gaps
+from manycaps.kit.parity_power import CONFIDENCE_LEVEL
 from manycaps.kit.parity_sentences import sentence_support, text_spans
 from manycaps.kit.parity_tails import (
-    CONFIDENCE_LEVEL,
     TAIL,
     Distances,
     KeptDistances,
@@ -64,11 +58,17 @@ from manycaps.kit.parity_tails import (
     quantile_interval,
     tail_share,
 )
-from manycaps.kit.parity_tests import row_gaps, symmetric
 from manycaps.kit.parity_texts import repeated_phrases, unsupported_sentences
-from manycaps.kit.tokenization import tokenize_rows
-from manycaps.kit.vector_rows import cosine_similarities, distances_from_cosines
+from manycaps.kit.rows import words_of_unknown, words_of_unread
+from manycaps.kit.sets_intervals import cluster_numbers, mean_of_rows
+from manycaps.kit.sets_module import CAPTION_COLUMNS, N_RESAMPLES, text_counts
+from manycaps.kit.vectors_distances import cosine_similarities, distances_from_cosines
+from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS
+from manycaps.kit.words_models import load_language_model
+from manycaps.kit.words_phrases import telling_phrases
+from manycaps.kit.words_predictability import LEAST_ROWS_OF_WORDING, number_texts, seen_references, wording_of
 from manycaps.kit.words_sentences import LANGUAGE
+from manycaps.kit.words_tokenizers import tokenize_rows
 from manycaps.scoring.reductions import support_of_arrays
 
 # z below which two systems are nearer to each other than random splits of both are, and the share of captions that both
@@ -481,7 +481,7 @@ def choose_distance(distance: str | None, encoder: str | None) -> tuple[str, str
     if not is_installed("sentence-transformers"):
         remedy = "pip install 'manycaps[embeddings]'"
         return "meteor", WITHOUT_ENCODER.format(why="sentence-transformers is not installed", remedy=remedy)
-    from manycaps.kit.embeddings import DEFAULT_ENCODER, PACKAGE, model_folder
+    from manycaps.kit.vectors_folders import DEFAULT_ENCODER, PACKAGE, model_folder
 
     try:
         model_folder(DEFAULT_ENCODER)

@@ -29,10 +29,11 @@ from manycaps.comparison.read import (
     row_test_key,
 )
 from manycaps.comparison.read import MODULE as PARITY
-from manycaps.kit.base import InputError, quote_value, reason_of
-from manycaps.kit.caption_wording import Phrase, WordingRows
+from manycaps.kit.errors import InputError, quote_value, reason_of
+from manycaps.kit.parity_corpus import OF_PAIRS
 from manycaps.kit.parity_tails import Distances, KeptDistances
-from manycaps.kit.parity_tests import OF_PAIRS
+from manycaps.kit.words_phrases import Phrase
+from manycaps.kit.words_predictability import WordingRows
 from manycaps.scoring.corpus_values import read_blocks
 from manycaps.scoring.reductions import DISTANCE_COLUMN
 from manycaps.scoring.run_folder import RunFolder, read_saved

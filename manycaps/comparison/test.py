@@ -18,17 +18,11 @@ from manycaps.comparison.paired_tests import (
 from manycaps.comparison.parity import ComparedParity, SystemParity, beside_people, compare_parity, enough_resamples
 from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow, UnsupportedSentence, row_test_key
 from manycaps.comparison.score import SystemScores
-from manycaps.kit.base import InputError
-from manycaps.kit.caption_sets import (
-    N_RESAMPLES,
-    ClusteredMean,
-    cluster_numbers,
-    clustered_test,
-    mean_interval,
-    mean_of_rows,
-)
-from manycaps.kit.parity_tails import CONFIDENCE_LEVEL, LEVEL
-from manycaps.kit.parity_tests import LEAST_ROWS
+from manycaps.kit.errors import InputError
+from manycaps.kit.parity_corpus import LEAST_ROWS
+from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL
+from manycaps.kit.sets_intervals import ClusteredMean, cluster_numbers, clustered_test, mean_interval, mean_of_rows
+from manycaps.kit.sets_module import N_RESAMPLES
 from manycaps.kit.words_sentences import split_sentences
 
 # Networks compute in single precision, and their last digits depend on which captions are encoded together: values that

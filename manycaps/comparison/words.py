@@ -29,16 +29,13 @@ from manycaps.comparison.parity import (
 from manycaps.comparison.read import SystemRow, UnsupportedSentence
 from manycaps.comparison.sentences import NOUNS, TERMS, Share, as_list, percent
 from manycaps.comparison.test import AgainstPeople, ComparedMetric, ComparedPair, Comparison
-from manycaps.kit.base import VERSION, n_sharing_rows
-from manycaps.kit.caption_wording import Phrase
+from manycaps.kit.module import VERSION
 from manycaps.kit.parity_faults import FAULTS as KINDS_OF_FAULTS
-from manycaps.kit.parity_tails import (
-    CONFIDENCE_LEVEL,
+from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL, POWER
+from manycaps.kit.parity_tails import TAIL
+from manycaps.kit.parity_words import (
     DIRECTIONS,
     LEAST_LENGTH_RATIO,
-    LEVEL,
-    POWER,
-    TAIL,
     clear_phrases,
     format_p_value,
     gap_text,
@@ -46,6 +43,8 @@ from manycaps.kit.parity_tails import (
     p_value_digits,
     share_text,
 )
+from manycaps.kit.rows import n_sharing_rows
+from manycaps.kit.words_phrases import Phrase
 from manycaps.tables import LETTERS, Cell, Table, as_digits, as_interval, column_form, number_cell, write_table
 
 # Columns of a terminal.

@@ -13,9 +13,10 @@ from manycaps.caption_tables import good_rows, open_source
 from manycaps.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
 from manycaps.core_set.core_set_options import CoreSetOptions
 from manycaps.core_set.covers import ReachedRows, find_reached_rows, greedy_cover
-from manycaps.kit.base import InputError, is_regular_file, quote_path
-from manycaps.kit.ngram_scores import CrossBleu, CrossCider
-from manycaps.kit.tokenization import Tokenizer, check_tokenizer, tokenize_rows, tokenizer_name
+from manycaps.kit.errors import InputError, quote_path
+from manycaps.kit.files import is_regular_file
+from manycaps.kit.ngrams_bleu import CrossBleu, CrossCider
+from manycaps.kit.words_tokenizers import Tokenizer, check_tokenizer, tokenize_rows, tokenizer_name
 from manycaps.saved_files import check_can_be_written, write_text_atomically
 from manycaps.tables import finite
 

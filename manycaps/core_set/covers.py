@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from manycaps.kit.base import Floats
+from manycaps.kit.arrays import Floats
 
 # A score within this distance below a threshold reaches it: BLEU of a caption with itself is 1 - 1e-9 at most, by the
 # constants of the COCO caption code.

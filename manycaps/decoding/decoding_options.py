@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from manycaps.catalog import PARITY_DISTANCES
 from manycaps.command_options import Option, Seed, check_options
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from manycaps.sampling.decoding_setting import MaxNewTokens, Setting
 from manycaps.sampling.sample_options import SampleOptions
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from manycaps.comparison.parity import ROWS, ParityPair, SystemParity, compare_pairs, systems_beside_people
 from manycaps.comparison.read import ParityRows
-from manycaps.kit.base import InputError
-from manycaps.kit.parity_tails import LEVEL, KeptDistances, corpus_tails
-from manycaps.kit.parity_tests import parity_result, parity_wording
+from manycaps.kit.errors import InputError
+from manycaps.kit.parity_corpus import parity_result, parity_wording
+from manycaps.kit.parity_power import LEVEL
+from manycaps.kit.parity_tails import KeptDistances, corpus_tails
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.tables import finite
 

@@ -30,9 +30,9 @@ from manycaps.decoding.nearest import (
     nearest_setting,
     p_values_against_best,
 )
-from manycaps.kit.base import InputError
-from manycaps.kit.parity_tails import LEVEL
-from manycaps.kit.tokenization import tokenize_rows
+from manycaps.kit.errors import InputError
+from manycaps.kit.parity_power import LEVEL
+from manycaps.kit.words_tokenizers import tokenize_rows
 from manycaps.rows.ordered import token_metric
 from manycaps.sampling.captions_file import NOTHING, SETTINGS, sampling_settings
 from manycaps.sampling.decoding_setting import Setting

@@ -5,7 +5,8 @@ import textwrap
 
 from manycaps.comparison.words import WIDTH, as_rows_needed, shorten
 from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, SettingsBesidePeople, likeness
-from manycaps.kit.parity_tails import SHARE_NOUNS, TAIL, format_p_value, p_value_digits, share_text
+from manycaps.kit.parity_tails import TAIL
+from manycaps.kit.parity_words import SHARE_NOUNS, format_p_value, p_value_digits, share_text
 from manycaps.tables import align_columns
 
 HEADER = (

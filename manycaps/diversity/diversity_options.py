@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from manycaps.command_options import EncoderName, EncoderOptions, Option
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from manycaps.kit.sets_classes import CLASS_RULES
 
 # The sentence encoder of Chan et al. (2022), https://arxiv.org/abs/2205.06253.
@@ -45,7 +45,7 @@ class DiversityOptions(EncoderOptions):
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.kit.diversity_measures import check_word_source
+        from manycaps.kit.diversity_captions import check_word_source
 
         super().__post_init__()
         check_word_source(self.tokenizer)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import tqdm
 
-from manycaps.kit.base import warn_of_unread
+from manycaps.kit.rows import warn_of_unread
 
 
 class LoadedEncoder(NamedTuple):
@@ -26,7 +26,7 @@ class LoadedEncoder(NamedTuple):
 def load_encoder(**options: str) -> LoadedEncoder:
     """Return a sentence-transformers model, loaded when it is first needed."""
     # torch is loaded only where distances are asked for.
-    from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
+    from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 
     given = {**ENCODER_DEFAULTS, **options}
     encoder, progress = SentenceEncoder(), functools.partial(tqdm.tqdm, leave=False)

@@ -7,7 +7,7 @@ from typing import Any
 from manycaps.diversity.diversity_options import DiversityOptions
 from manycaps.diversity.leave_one_out import ReferenceCurves
 from manycaps.diversity.sets import SetFigures
-from manycaps.kit.diversity_measures import CaptionDiversity
+from manycaps.kit.diversity_captions import CaptionDiversity
 
 # Where a result with all sources has their comparisons; no source may have this name then.
 COMPARED = "compared row by row"

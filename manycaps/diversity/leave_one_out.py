@@ -11,7 +11,8 @@ import numpy as np
 
 from manycaps import functional
 from manycaps.kit.leave_one_out import METRICS, Sources, count_statistics, draws, iteration_values
-from manycaps.kit.tokenization import RowTexts, tokenize_rows
+from manycaps.kit.words_numbers import RowTexts
+from manycaps.kit.words_tokenizers import tokenize_rows
 
 # Rows that are kept of a data set, chosen at random.
 SAMPLE_ROWS = 500

@@ -15,9 +15,11 @@ from manycaps.diversity.encoders import LoadedEncoder, load_encoder
 from manycaps.diversity.figures import DiversityFigures
 from manycaps.diversity.leave_one_out import RowSample, reference_curves, variance_curve
 from manycaps.diversity.sets import read_sources, set_figures
-from manycaps.kit.base import EmptyCaptions, words_of_unknown
-from manycaps.kit.diversity_measures import CHUNK_CAPTIONS, CaptionDiversity, row_chunks
-from manycaps.kit.tokenization import as_tagger, token_finder
+from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, CaptionDiversity
+from manycaps.kit.diversity_vocabulary import row_chunks
+from manycaps.kit.rows import EmptyCaptions, words_of_unknown
+from manycaps.kit.words_spacy import as_tagger
+from manycaps.kit.words_tokenizers import token_finder
 from manycaps.saved_files import write_text_atomically
 
 

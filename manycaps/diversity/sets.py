@@ -15,11 +15,11 @@ from manycaps.comparison.paired_tests import PairedTest, holm_p_values, paired_t
 from manycaps.comparison.read import SystemRow, clusters_of
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions
 from manycaps.diversity.encoders import load_encoder
-from manycaps.kit.base import Floats, InputError
-from manycaps.kit.caption_sets import mean_interval, mean_of_rows
-from manycaps.kit.diversity_sets import unit_rows
-from manycaps.kit.ngram_scores import document_frequencies
-from manycaps.kit.parity_tails import CONFIDENCE_LEVEL, LEVEL, p_value_digits
+from manycaps.kit.arrays import Floats
+from manycaps.kit.errors import InputError
+from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL
+from manycaps.kit.parity_words import p_value_digits
 from manycaps.kit.sets_homogeneity import (
     ComparedModels,
     RowDistances,
@@ -29,7 +29,9 @@ from manycaps.kit.sets_homogeneity import (
     warn_of_few_prompts,
     warn_of_shared_answers,
 )
-from manycaps.kit.tokenization import ngram_tokens, tokenize_rows
+from manycaps.kit.sets_intervals import mean_interval, mean_of_rows
+from manycaps.kit.sets_vendi import unit_rows
+from manycaps.kit.words_tokenizers import ngram_tokens, tokenize_rows
 from manycaps.tables import Cell, Table, as_digits, as_interval, number_cell
 
 

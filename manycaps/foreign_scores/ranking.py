@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from manycaps.comparison.paired_tests import PairedTest, clustered_differences, holm_p_values, mean_tests, paired_tests
-from manycaps.kit.base import Floats, InputError, exact_mean
-from manycaps.kit.caption_sets import clustered_mean, interval_of_rows
-from manycaps.kit.parity_tails import CONFIDENCE_LEVEL, LEVEL
+from manycaps.kit.arrays import Floats, exact_mean
+from manycaps.kit.errors import InputError
+from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL
+from manycaps.kit.sets_intervals import clustered_mean, interval_of_rows
 from manycaps.tables import LETTERS, Cell, Table, as_digits, as_interval, column_form, finite, write_table
 
 

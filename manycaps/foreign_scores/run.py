@@ -9,7 +9,7 @@ from manycaps.caption_tables.ids import check_ids_meet
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.foreign_scores.ranking import ScoreComparison, ScoreRanking, compare_scores
 from manycaps.foreign_scores.score_tables import ScoreTable, read_score_tables
-from manycaps.kit.base import InputError, quote_value
+from manycaps.kit.errors import InputError, quote_value
 from manycaps.saved_files import check_can_be_written, sole_output, write_text_atomically
 
 # The files that the command writes into its folder.

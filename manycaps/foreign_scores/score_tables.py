@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from manycaps.caption_tables import table_records
 from manycaps.caption_tables.columns import CAPTION_COLUMNS, ID_COLUMNS, PREDICTION_COLUMNS
 from manycaps.caption_tables.files import source_name
-from manycaps.kit.base import InputError, errors_of_others, quote_path, quote_value
+from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value
 
 # Usual names of the columns that say whose score it is, of which item, and which of several samples.
 SYSTEM_COLUMNS = ("system", "model")

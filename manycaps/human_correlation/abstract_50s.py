@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.base import InputError, quote_path, reason_of
+from manycaps.kit.errors import InputError, quote_path, reason_of
 
 FILE_NAME = "consensus_abstract.mat"
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.stats
 
-from manycaps.kit.base import Floats, Ints
-from manycaps.kit.caption_sets import cluster_numbers, clustered_mean, wilson_interval
+from manycaps.kit.arrays import Floats, Ints
+from manycaps.kit.sets_intervals import cluster_numbers, clustered_mean, wilson_interval
 
 # Stated share of intervals that hold the true value.
 CONFIDENCE = 0.95

@@ -16,7 +16,8 @@ from manycaps.human_correlation.abstract_50s import abstract_50s_rows
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from manycaps.human_correlation.flickr8k_release import CROWD_NAME, JUDGEMENTS_NAME, crowd_rows, expert_rows
 from manycaps.human_correlation.video_benchmarks import is_vatex_eval, vatex_eval_rows
-from manycaps.kit.base import InputError, is_regular_file, no_such_path, quote_value, reason_of
+from manycaps.kit.errors import InputError, quote_value, reason_of
+from manycaps.kit.files import is_regular_file, no_such_path
 
 # A column of images as bytes or paths.
 UNDECODED = datasets.Image(decode=False)

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from manycaps.caption_tables import BadRow, good_rows, open_source
-from manycaps.kit.base import InputError, quote_path, read_json
+from manycaps.kit.errors import InputError, quote_path
+from manycaps.kit.files import read_json
 
 # Folder of the images beside the files.
 IMAGES_NAME = "images"

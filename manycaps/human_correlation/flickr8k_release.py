@@ -6,7 +6,8 @@ import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from manycaps.kit.base import InputError, errors_of_others, is_regular_file, open_text_bytes
+from manycaps.kit.errors import InputError, errors_of_others
+from manycaps.kit.files import is_regular_file, open_text_bytes
 
 # Files of the release: captions ("image.jpg#k", tab, caption), which may be compressed, and judgements (image, caption
 # id, then three ratings; or the share of "yes", and the numbers of "yes" and "no"; separated by tabs).

@@ -24,16 +24,9 @@ from manycaps.caption_tables.columns import ID_COLUMNS
 from manycaps.caption_tables.ids import check_ids_meet
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
 from manycaps.human_correlation.correlation_options import RatingOptions
-from manycaps.kit.base import (
-    LARGEST_SIZE,
-    InputError,
-    errors_of_others,
-    exact_mean,
-    no_such_path,
-    quote_path,
-    quote_value,
-    read_json,
-)
+from manycaps.kit.arrays import LARGEST_SIZE, exact_mean
+from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value
+from manycaps.kit.files import no_such_path, read_json
 from manycaps.tables import Cell, Table, finite, without_null, write_table
 
 # Names of the columns that say what was rated; all others are scales.

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.base import InputError, errors_of_others, quote_path, quote_value, read_json
+from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value
+from manycaps.kit.files import read_json
 
 # Folder beside a benchmark's files, and the endings under which a video is looked for.
 VIDEOS_NAME = "videos"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from manycaps.integrations.sampled_candidates import decode_candidates, fold_candidates
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from manycaps.later_imports import import_later
 from manycaps.tables import finite, is_finite
 

@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.base import InputError, Ints, check_whole_number
+from manycaps.kit.arrays import Ints
+from manycaps.kit.errors import InputError
+from manycaps.kit.options import check_whole_number
 
 # What a Trainer writes in place of tokens where it joins batches of different lengths, in predictions as in labels.
 JOINED = -100

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 import transformers
 
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 
 
 class SamplingTrainer(transformers.Seq2SeqTrainer):

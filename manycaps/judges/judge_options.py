@@ -38,8 +38,8 @@ class JudgeOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.kit.base import InputError
-        from manycaps.kit.tokenization import check_tokenizer
+        from manycaps.kit.errors import InputError
+        from manycaps.kit.words_tokenizers import check_tokenizer
 
         check_options(self)
         check_tokenizer(self.tokenizer)

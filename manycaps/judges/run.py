@@ -12,9 +12,9 @@ from manycaps.foreign_scores.run import clusters_of_items
 from manycaps.foreign_scores.score_tables import TEXT_COLUMNS, ScoreTable, read_score_tables
 from manycaps.judges.judge_options import JudgeOptions
 from manycaps.judges.trial import JudgedRow, JudgeTrial, try_judge
-from manycaps.kit.base import InputError, quote_path, quote_value
+from manycaps.kit.errors import InputError, quote_path, quote_value
 from manycaps.kit.judge_slopes import judge_bias
-from manycaps.kit.tokenization import tokenize_rows
+from manycaps.kit.words_tokenizers import tokenize_rows
 from manycaps.saved_files import write_text_atomically
 
 

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.comparison.paired_tests import holm_p_values, paired_test
-from manycaps.kit.base import InputError, exact_mean
-from manycaps.kit.caption_sets import interval_of_rows
+from manycaps.kit.arrays import exact_mean
+from manycaps.kit.errors import InputError
 from manycaps.kit.judge_slopes import FEATURES, JudgeBias, SystemDifference
-from manycaps.kit.parity_tails import CONFIDENCE_LEVEL
+from manycaps.kit.parity_power import CONFIDENCE_LEVEL
+from manycaps.kit.sets_intervals import interval_of_rows
 from manycaps.tables import Cell, Table, as_digits, as_interval, column_form, finite, write_table
 
 

@@ -14,20 +14,6 @@ import filelock
 import huggingface_hub
 from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-from .base import (
-    HUB_PREFIX,
-    InputError,
-    InputTypeError,
-    file_sha256,
-    is_folder,
-    is_path,
-    is_regular_file,
-    local_path,
-    no_such_path,
-    quote_value,
-    read_json,
-    reason_of,
-)
 from .clip_model import (
     ACTIVATIONS,
     OPENAI_MEAN,
@@ -40,6 +26,8 @@ from .clip_model import (
     read_weights,
     write_safetensors,
 )
+from .errors import InputError, InputTypeError, quote_value, reason_of
+from .files import HUB_PREFIX, file_sha256, is_folder, is_path, is_regular_file, local_path, no_such_path, read_json
 
 # --------------------------------------------------------------------------------------------------------------------
 # What is known of CLIP weights: published ones, and configurations, also of transformers, which is not needed.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .base import InputError, first_names
-from .embeddings import as_device, network_arithmetic, network_loading
+from .errors import InputError, first_names
+from .vectors_models import as_device, network_arithmetic, network_loading
 
 # --------------------------------------------------------------------------------------------------------------------
 # Weights of a CLIP: read without running code, low-rank updates merged, names and shapes checked, written.

@@ -11,18 +11,11 @@ import numpy as np
 import scipy.sparse
 from nltk.stem.porter import PorterStemmer
 
-from .base import (
-    InputError,
-    InputTypeError,
-    TokenList,
-    TokenRows,
-    open_regular_file,
-    quote_path,
-    quote_value,
-    reason_of,
-)
-from .ngram_scores import CrossBleu
-from .tokenization import Tokenizer, tokenize_rows
+from .arrays import TokenList, TokenRows
+from .errors import InputError, InputTypeError, quote_path, quote_value, reason_of
+from .files import open_regular_file
+from .ngrams_bleu import CrossBleu
+from .words_tokenizers import Tokenizer, tokenize_rows
 
 # Largest file of labels in bytes: ImageNet's 21,841 names are 1 MB.
 LARGEST_FILE = 16 * 2**20

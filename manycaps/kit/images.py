@@ -14,7 +14,9 @@ import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
-from .base import InputError, InputTypeError, as_numbers, inline_bytes, open_regular_file, quote_path, reason_of
+from .arrays import as_numbers
+from .errors import InputError, InputTypeError, quote_path, reason_of
+from .files import inline_bytes, open_regular_file
 
 # Channels of an image: grey; red, green and blue; and these with alpha.
 CHANNELS = (1, 3, 4)

@@ -22,11 +22,14 @@ import numpy.typing as npt
 import scipy.sparse
 import scipy.special
 
-from .base import Floats, InputError, Ints, TokenRows, as_both_rows, as_list, check_number, plain_arguments
-from .caption_sets import check_clusters, cluster_numbers
-from .caption_wording import wording_rows
-from .parity_tails import CONFIDENCE_LEVEL, LEVEL
-from .tokenization import RowTexts, WordNumbers, word_ids
+from .arrays import Floats, Ints, TokenRows, as_list, plain_arguments
+from .errors import InputError
+from .options import check_number
+from .parity_power import CONFIDENCE_LEVEL, LEVEL
+from .rows import as_both_rows
+from .sets_intervals import check_clusters, cluster_numbers
+from .words_numbers import RowTexts, WordNumbers, word_ids
+from .words_predictability import wording_rows
 
 # What a text's wording is measured by: each with its unit, for tables.
 FEATURES = {

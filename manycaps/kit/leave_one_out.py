@@ -11,44 +11,26 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from .base import (
-    Floats,
-    InputError,
-    InputLookupError,
-    InputTypeError,
-    Ints,
-    Masks,
-    TokenList,
-    TokenRows,
-    check_choice,
-    check_confidence_level,
-    first_largest,
-    quote_value,
-)
-from .caption_sets import RowGenerators
-from .embeddings import as_embedding_arrays, check_dimensions
-from .kernel_tests import gaussian_kernel_of_distances, mmd_of_kernel, squared_distances
+from .arrays import Floats, Ints, Masks, TokenList, TokenRows, first_largest
+from .errors import InputError, InputLookupError, InputTypeError, quote_value
+from .meteor15_relations import Meteor15Lexicon
 from .meteor15_scores import corpus_score, pair_statistics
 from .meteor15_scores import scores as meteor15_scores
-from .meteor15_search import Meteor15Lexicon
 from .meteor_nltk import Lexicon, distances_from_meteor, meteor_scores
-from .ngram_scores import (
-    MAX_ORDER,
-    NgramIndex,
-    bleu_of_sums,
-    bleu_scores,
-    cider_d_scores,
-    cider_distances,
-    document_frequencies,
-    drawn_bleu_statistics,
-    drawn_cider_d,
-    f_measure,
-    precisions_and_recalls,
-    warn_of_equal_documents,
-)
-from .tokenization import RowTexts, as_tagger, load_pipeline, tag_documents
+from .mmd_kernels import gaussian_kernel_of_distances, squared_distances
+from .mmd_squared import mmd_of_kernel
+from .ngrams import MAX_ORDER, NgramIndex
+from .ngrams_bleu import bleu_of_sums, bleu_scores, drawn_bleu_statistics
+from .ngrams_cider import cider_d_scores, cider_distances, drawn_cider_d
+from .ngrams_documents import document_frequencies, warn_of_equal_documents
+from .ngrams_rouge import f_measure, precisions_and_recalls
+from .options import check_choice, check_confidence_level
+from .sets_splits import RowGenerators
 from .triangle_rank import rank_statistic, triangle_rank_counts
-from .vector_rows import cosine_similarities
+from .vectors_checks import as_embedding_arrays, check_dimensions
+from .vectors_distances import cosine_similarities
+from .words_numbers import RowTexts
+from .words_spacy import as_tagger, load_pipeline, tag_documents
 
 # --------------------------------------------------------------------------------------------------------------------
 # Human captions scored against the other captions of their row: what scores them, drawn hypotheses, and the mean.

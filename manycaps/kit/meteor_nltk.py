@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from .base import Floats, InputLookupError, InputTypeError, TokenRows, as_both_rows, as_token_rows, quote_value
-from .meteor15_scores import load_lexicon, meteor15_scores
-from .tokenization import WordNumbers, number_keys, number_words, same_tokens
+from .arrays import Floats, TokenRows
+from .errors import InputLookupError, InputTypeError, quote_value
+from .meteor15_data import load_lexicon
+from .meteor15_scores import meteor15_scores
+from .rows import as_both_rows, as_token_rows
+from .words_numbers import WordNumbers, number_keys, number_words
+from .words_tokenizers import same_tokens
 
 if TYPE_CHECKING:
     import nltk

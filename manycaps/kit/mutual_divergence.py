@@ -8,12 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .base import Floats, InputError, as_finite, build_result, check_is_number, plain_arguments, signature
-from .caption_sets import row_keys
+from .arrays import Floats, as_finite, build_result, plain_arguments
 from .clip_encoder import long_captions_name
-from .embeddings import unit_vectors
+from .errors import InputError
+from .module import signature
 from .neighbour_spheres import held_out_sizes, split_people
-from .vector_rows import EmbeddingRows
+from .options import check_is_number
+from .sets_splits import row_keys
+from .vectors_checks import unit_vectors
+from .vectors_rows import EmbeddingRows
 
 # --------------------------------------------------------------------------------------------------------------------
 # Kim et al. (2022, https://arxiv.org/abs/2205.13445), equations 5 to 9. With x the features of a caption, y its

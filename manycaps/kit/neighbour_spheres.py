@@ -7,11 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .base import Floats, InputError, Ints, as_finite, check_whole_number, plain_arguments, signature
-from .caption_sets import CAPTION_COLUMNS, TIE_TOLERANCE, RowGenerators
-from .embeddings import ARRAY_COLUMNS, OF_CAPTIONS, check_no_captions
-from .kernel_tests import squared_distances
-from .vector_rows import EmbeddingRows, as_embedding_rows, embed_caption_rows
+from .arrays import Floats, Ints, as_finite, plain_arguments
+from .errors import InputError
+from .mmd_kernels import squared_distances
+from .module import signature
+from .options import check_whole_number
+from .sets_module import CAPTION_COLUMNS
+from .sets_splits import TIE_TOLERANCE, RowGenerators
+from .vectors_checks import ARRAY_COLUMNS, check_no_captions
+from .vectors_rows import EmbeddingRows, as_embedding_rows, embed_caption_rows
+from .vectors_sentences import OF_CAPTIONS
 
 # --------------------------------------------------------------------------------------------------------------------
 # Naeem et al. (2020, https://arxiv.org/abs/2002.09797), equations 1 to 7. The sphere of a vector reaches to the k-th

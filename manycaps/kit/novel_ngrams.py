@@ -16,30 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .base import (
-    InputError,
-    InputOSError,
-    InputTypeError,
-    Ints,
-    TokenList,
-    TokenRows,
-    as_token_rows,
-    check_caption,
-    check_flag,
-    check_no_table,
-    check_no_written_list,
-    cut_runs,
-    exact_mean,
-    is_regular_file,
-    no_such_path,
-    open_text_bytes,
-    plain_arguments,
-    quote_path,
-    quote_value,
-    warn_of_decoder_signs,
-)
+from .arrays import Ints, TokenList, TokenRows, cut_runs, exact_mean, plain_arguments
+from .errors import InputError, InputOSError, InputTypeError, quote_path, quote_value
+from .files import is_regular_file, no_such_path, open_text_bytes
+from .options import check_flag
 from .row_images import Text, image_numbers, labels_of_images
-from .tokenization import Tokenizer, tokenize_rows
+from .rows import as_token_rows, check_caption, check_no_table, check_no_written_list, warn_of_decoder_signs
+from .words_tokenizers import Tokenizer, tokenize_rows
 
 Hashes = npt.NDArray[np.uint64]
 

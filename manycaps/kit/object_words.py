@@ -19,21 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import (
-    CaptionRows,
-    Floats,
-    InputError,
-    InputTypeError,
-    Ints,
-    as_caption_rows,
-    as_list,
-    check_installed,
-    check_no_table,
-    check_row_counts,
-    quote_value,
-    warn_of_decoder_signs,
-)
-from .caption_sets import ClusteredMean, mean_interval, mean_of_rows, one_sided_p_value, wilson_interval
+from .arrays import CaptionRows, Floats, Ints, as_list
+from .errors import InputError, InputTypeError, check_installed, quote_value
+from .rows import as_caption_rows, check_no_table, check_row_counts, warn_of_decoder_signs
+from .sets_intervals import ClusteredMean, mean_interval, mean_of_rows, one_sided_p_value, wilson_interval
 
 # Objects of COCO's instances, each with the words that name it; the first word is the object's name (synonyms.txt of
 # the published program).

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.special
 
-from .base import Floats, Ints
-from .caption_sets import TIE_TOLERANCE, cluster_numbers, row_scales, with_interval
+from .arrays import Floats, Ints
 from .parity_sentences import BothSides, SideValues, SupportBlock
 from .parity_tails import (
     BLOCK_VALUES,
@@ -26,6 +25,8 @@ from .parity_tails import (
     p_value_of_draws,
     tail_share,
 )
+from .sets_intervals import cluster_numbers, with_interval
+from .sets_splits import TIE_TOLERANCE, row_scales
 
 # --------------------------------------------------------------------------------------------------------------------
 # Faults: four kinds, each of which has people's own rate by the same rule, so that only what lies beyond it counts.

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import Floats, Ints
+from .arrays import Floats, Ints
 from .parity_tails import BLOCK_VALUES, Distances
-from .vector_rows import cosine_similarities, distances_from_cosines
+from .vectors_distances import cosine_similarities, distances_from_cosines
 from .words_sentences import sentence_pieces
 
 # --------------------------------------------------------------------------------------------------------------------

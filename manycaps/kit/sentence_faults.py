@@ -7,12 +7,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .base import Floats, InputError, as_caption_rows, as_finite, check_number, plain_arguments
-from .caption_sets import check_clusters
+from .arrays import Floats, as_finite, plain_arguments
+from .errors import InputError
+from .options import check_number
 from .parity_faults import FAULTS
 from .parity_sentences import distances_of_vectors, row_spans, sentence_support
 from .parity_texts import corpus_faults
 from .row_images import clusters_of_images
+from .rows import as_caption_rows
+from .sets_intervals import check_clusters
 from .words_sentences import check_language
 
 

@@ -6,18 +6,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .base import (
-    Floats,
-    InputError,
-    InputTypeError,
-    Ints,
-    Option,
-    as_list,
-    as_numbers,
-    check_choice,
-    one_of,
-    plain_arguments,
-)
+from .arrays import Floats, Ints, as_list, as_numbers, plain_arguments
+from .errors import InputError, InputTypeError
+from .options import Option, check_choice, one_of
 
 # --------------------------------------------------------------------------------------------------------------------
 # Which texts of a set are of one class, given which pairs of them are equivalent.

@@ -10,26 +10,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
-from .base import (
-    CaptionRows,
-    Floats,
-    InputError,
-    InputTypeError,
-    Ints,
-    TokenRows,
-    as_caption_rows,
-    as_list,
-    as_pairs,
-    check_whole_number,
-    exact_mean,
-    plain_arguments,
-)
-from .caption_sets import check_clusters, interval_of_rows, mean_of_rows, one_sided_p_value, row_keys, with_interval
-from .diversity_sets import ROUNDING, ngram_features, unit_rows
-from .ngram_scores import NgramIndex
-from .parity_tails import LEVEL, RowsNeeded, rows_needed, rows_needed_of_tails, soonest
-from .parity_tests import LEAST_ROWS, SMALLEST_P, DrawnGaps, GapsTest, ParityCorpus, RowGaps, gaps_test, row_gaps
+from .arrays import CaptionRows, Floats, Ints, TokenRows, as_list, exact_mean, plain_arguments
+from .errors import InputError, InputTypeError
+from .ngrams import NgramIndex
+from .options import check_whole_number
+from .parity_corpus import LEAST_ROWS, SMALLEST_P
+from .parity_gaps import DrawnGaps, GapsTest, ParityCorpus, RowGaps, gaps_test, row_gaps
+from .parity_power import LEVEL, RowsNeeded, rows_needed, rows_needed_of_tails, soonest
+from .rows import as_caption_rows, as_pairs
 from .sets_classes import class_labels
+from .sets_diversity import ROUNDING
+from .sets_intervals import check_clusters, interval_of_rows, mean_of_rows, one_sided_p_value, with_interval
+from .sets_splits import row_keys
+from .sets_vendi import ngram_features, unit_rows
 
 # --------------------------------------------------------------------------------------------------------------------
 # Two models of every prompt, m and n answers, and distances d of all their texts.
@@ -42,7 +35,7 @@ from .sets_classes import class_labels
 # model, and B + 1 of one answer of each.
 #
 # Null hypothesis: the answers to a prompt may as well be split at random between the models. B - W2 and W1 - W2 are the
-# two gaps of `parity_tests`, whose covariance over all splits is there in closed form, so that nothing is drawn: T2 of
+# two gaps of `parity_gaps`, whose covariance over all splits is there in closed form, so that nothing is drawn: T2 of
 # both, summed over prompts, asks whether the models say different things, and the second alone which repeats itself.
 
 # Name of people's answers among the models.

@@ -3,7 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from .base import Floats, InputError, as_finite, as_pairs, check_candidates, check_is_number, plain_arguments
+from .arrays import Floats, as_finite, plain_arguments
+from .errors import InputError
+from .options import check_is_number
+from .rows import as_pairs, check_candidates
 
 # Weight of the distances from the references at which the energy score is proper.
 PROPER_QUALITY = 0.5

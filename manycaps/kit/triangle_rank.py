@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .base import Floats, InputError, Option, as_rows, check_candidates, check_choice, one_of, plain_arguments
-from .caption_sets import (
+from .arrays import Floats, plain_arguments
+from .errors import InputError
+from .options import Option, check_choice, one_of
+from .rows import as_rows, check_candidates
+from .sets_module import Sets
+from .sets_splits import (
     MAX_PARTITIONS,
     TIE_TOLERANCE,
     Comparison,
-    Sets,
     SplitsOfRow,
     both_candidates,
     in_row_scales,

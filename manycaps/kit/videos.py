@@ -10,18 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import PIL.Image
 
-from .base import (
-    InputError,
-    InputImportError,
-    InputTypeError,
-    inline_bytes,
-    is_folder,
-    open_regular_file,
-    quote_path,
-    quote_value,
-    reason_of,
-)
-from .embeddings import as_features
+from .errors import InputError, InputImportError, InputTypeError, quote_path, quote_value, reason_of
+from .files import inline_bytes, is_folder, open_regular_file
 from .images import (
     as_image_source,
     as_model_pixels,
@@ -32,6 +22,7 @@ from .images import (
     is_array,
     unwrap_value,
 )
+from .vectors_checks import as_features
 
 # --------------------------------------------------------------------------------------------------------------------
 # Any kind of video: what a value is, checked before anything is decoded, its hash, and which frames are chosen.

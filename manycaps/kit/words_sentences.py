@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import sentencex
 
-from .base import InputError, InputTypeError, Option, plain_arguments, quote_value
+from .arrays import plain_arguments
+from .errors import InputError, InputTypeError, quote_value
+from .options import Option
 
 # --------------------------------------------------------------------------------------------------------------------
 # Rules of Wikimedia's sentencex: a mark of the language ends a sentence, unless it belongs to an abbreviation, a

@@ -10,8 +10,9 @@ import datasets
 import numpy as np
 
 from manycaps.caption_tables import table_records
-from manycaps.kit.base import InputError, errors_of_others, map_in_order, quote_path, quote_value
+from manycaps.kit.arrays import map_in_order
 from manycaps.kit.clip_encoder import with_prompt
+from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
 

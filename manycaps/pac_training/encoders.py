@@ -12,7 +12,7 @@ import numpy as np
 import PIL.Image
 import torch
 
-from manycaps.kit.base import map_in_order
+from manycaps.kit.arrays import map_in_order
 from manycaps.kit.clip_checkpoints import Treatment
 from manycaps.kit.clip_model import ClipModel, Weights
 from manycaps.kit.images import as_image_source, as_model_pixels, as_rgb_image

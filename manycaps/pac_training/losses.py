@@ -2,7 +2,7 @@
 
 import torch
 
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from manycaps.pac_training.recipe import LAMBDA_T, LAMBDA_V
 
 # Names of the three terms: which images are compared with which captions.

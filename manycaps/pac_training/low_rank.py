@@ -14,8 +14,8 @@ from typing import Any
 import torch
 import torch.nn.utils.parametrize
 
-from manycaps.kit.base import InputError
 from manycaps.kit.clip_model import LORA_ALPHA
+from manycaps.kit.errors import InputError
 
 # Weights of an attention layer that are updated, and the ends of their factors' names in PAC-S++ files.
 FACTOR_STEMS: Mapping[str, str] = {"in_proj_weight": "in_proj_weight_", "out_proj.weight": "out_proj."}

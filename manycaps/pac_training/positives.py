@@ -19,9 +19,10 @@ import torch
 from tqdm import tqdm
 
 from manycaps.command_options import check_options
-from manycaps.kit.base import InputError, check_loaded_tensors, errors_of_others, quote_path, quote_value, read_json
-from manycaps.kit.embeddings import HUB_TIMEOUT
+from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value
+from manycaps.kit.files import check_loaded_tensors, read_json
 from manycaps.kit.images import as_image_source, as_rgb_image
+from manycaps.kit.vectors_folders import HUB_TIMEOUT
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, check_output, image_hashes, load_split
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
 from manycaps.sampling.generation import decoded_texts

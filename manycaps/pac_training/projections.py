@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from manycaps.pac_training.training_loop import Features
 
 # Names of the two projections in a CLIP's state dict.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import torch
 
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from manycaps.pac_training.losses import positive_augmented_loss, retrieval_recall
 from manycaps.pac_training.recipe import Recipe
 

@@ -17,10 +17,11 @@ from tqdm import tqdm
 
 from manycaps.checkpoint_conversion import model_card, open_clip_config
 from manycaps.command_options import check_options, options_of
-from manycaps.kit.base import InputError, errors_of_others, file_sha256, quote_path
 from manycaps.kit.clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Checkpoint, find_checkpoint, variant_name
 from manycaps.kit.clip_model import ClipModel, Weights, build_network, merge_lora, read_weights, write_safetensors
-from manycaps.kit.clip_scores import PAC_PROMPT
+from manycaps.kit.clip_pac import PAC_PROMPT
+from manycaps.kit.errors import InputError, errors_of_others, quote_path
+from manycaps.kit.files import file_sha256
 from manycaps.pac_training.data_set import TupleRows, check_output, examine_rows, load_split
 from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
 from manycaps.pac_training.low_rank import add_low_rank_updates

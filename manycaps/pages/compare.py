@@ -19,7 +19,7 @@ from manycaps.comparison.read import read_systems
 from manycaps.comparison.render import OUTPUT_NAMES
 from manycaps.comparison.test import ComparedMetric
 from manycaps.comparison.words import VALUES, say
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from manycaps.quickstart.comparison import sample_files
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.tables import write_table

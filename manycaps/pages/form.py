@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from manycaps.kit.base import lacks_memory, reason_of
+from manycaps.kit.errors import lacks_memory, reason_of
 
 from .results import Drawing
 

@@ -8,7 +8,7 @@ import gradio as gr
 
 from manycaps.caption_tables.rows import good_rows
 from manycaps.caption_tables.source import open_source
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 
 from .examples import EXAMPLE_CAPTIONS
 from .form import Form, Page

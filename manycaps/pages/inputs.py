@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import gradio as gr
 import PIL.Image
 
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 
 # What ends a line of a text box; U+2028, form feeds and the like may be in a caption.
 NEWLINE = re.compile(r"\r\n?|\n")

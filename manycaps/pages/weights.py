@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 
 # What a folder's weights are called (open_clip, constants.py): then the folder's name says more.
 WEIGHTS_NAME = "open_clip_model.safetensors"

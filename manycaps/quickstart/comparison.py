@@ -20,8 +20,8 @@ from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.render import SystemComparison
 from manycaps.comparison.test import AgainstPeople, Comparison
 from manycaps.installed_modules import load
-from manycaps.kit.base import InputOSError, quote_path
-from manycaps.kit.parity_tails import rounded_p_value
+from manycaps.kit.errors import InputOSError, quote_path
+from manycaps.kit.parity_words import rounded_p_value
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import check_can_be_written, make_folder, write_atomically, write_text_atomically
 from manycaps.tables import align_columns, write_table

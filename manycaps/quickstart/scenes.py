@@ -4,7 +4,9 @@ import pathlib
 from typing import Any
 
 from manycaps.caption_tables.files import quote_source
-from manycaps.kit.base import InputError, InputTypeError, as_caption_rows, read_json
+from manycaps.kit.errors import InputError, InputTypeError
+from manycaps.kit.files import read_json
+from manycaps.kit.rows import as_caption_rows
 
 # The captions that come with the package: 14 scenes, 7 human captions and 10 of each of three systems.
 BUNDLED = pathlib.Path(__file__).with_name("captions.json")

@@ -9,7 +9,8 @@ import torch
 import transformers
 
 from ..installed_modules import load
-from ..kit.base import InputTypeError, check_whole_number, quote_value
+from ..kit.errors import InputTypeError, quote_value
+from ..kit.options import check_whole_number
 from ..sampling.answers import without_thoughts
 from ..sampling.generation import decoded_texts, drop_own_settings, n_prompt_tokens
 from ..tables import finite_numbers

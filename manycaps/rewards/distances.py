@@ -14,32 +14,24 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from ..kit.base import (
-    CaptionRows,
-    Floats,
-    InputError,
-    InputTypeError,
-    as_caption_rows,
-    check_choice,
-    check_is_number,
-    check_options,
-    quote_value,
-    words_of_unknown,
-)
-from ..kit.embeddings import ENCODER_DEFAULTS, ENCODER_OPTIONS, SentenceEncoder
+from ..kit.arrays import CaptionRows, Floats
+from ..kit.errors import InputError, InputTypeError, quote_value
 from ..kit.meteor_nltk import distances_from_meteor, meteor_scorer
-from ..kit.ngram_scores import (
+from ..kit.ngrams_cider import ngram_cosines
+from ..kit.ngrams_documents import (
     HOW_TO_MAKE_A_TABLE,
     DocumentFrequency,
     check_document_frequency,
     check_enough_documents,
     document_frequencies,
     load_document_frequency,
-    ngram_cosines,
     warn_of_equal_documents,
 )
-from ..kit.tokenization import Tokenizer, check_tokenizer, ngram_tokens, same_tokens, tokenize_rows
-from ..kit.vector_rows import text_distances
+from ..kit.options import check_choice, check_is_number, check_options
+from ..kit.rows import as_caption_rows, words_of_unknown
+from ..kit.vectors_distances import text_distances
+from ..kit.vectors_sentences import ENCODER_DEFAULTS, ENCODER_OPTIONS, SentenceEncoder
+from ..kit.words_tokenizers import Tokenizer, check_tokenizer, ngram_tokens, same_tokens, tokenize_rows
 
 # Distances by name.
 REWARD_DISTANCES = ("bert", "cider", "meteor")

@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from ..kit.base import Floats, InputError, check_choice
+from ..kit.arrays import Floats
+from ..kit.errors import InputError
+from ..kit.options import check_choice
+from ..kit.parity_gaps import row_gaps
 from ..kit.parity_tails import TESTED, KeptDistances, corpus_tails
-from ..kit.parity_tests import row_gaps
-from ..kit.tokenization import Tokenizer
 from ..kit.training_rewards import PROPER_QUALITY, energy_rewards, kernel_rewards
+from ..kit.words_tokenizers import Tokenizer
 from ..tables import finite_numbers
 from .caption_reward import CaptionReward, RewardedRows
 from .distances import Documents, EmbeddingDistances, kernel_of_distances, row_distances

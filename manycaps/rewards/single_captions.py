@@ -8,11 +8,15 @@ import numpy as np
 from tqdm import tqdm
 
 from ..installed_modules import load
-from ..kit.base import Floats, TokenRows, check_choice, check_whole_number
+from ..kit.arrays import Floats, TokenRows
 from ..kit.meteor_nltk import METEORS, meteor_scorer
-from ..kit.ngram_scores import MAX_ORDER, NgramIndex, bleu_scores, bleu_statistics, cider_scores, tuple_frequency
+from ..kit.ngrams import MAX_ORDER, NgramIndex
+from ..kit.ngrams_bleu import bleu_scores, bleu_statistics
+from ..kit.ngrams_cider import cider_scores
+from ..kit.ngrams_documents import tuple_frequency
 from ..kit.object_words import coco_vocabulary, compare_rows, own_vocabulary, shares_in_image
-from ..kit.tokenization import Tokenizer, check_tokenizer, ngram_tokens, tokenize_rows
+from ..kit.options import check_choice, check_whole_number
+from ..kit.words_tokenizers import Tokenizer, check_tokenizer, ngram_tokens, tokenize_rows
 from .caption_reward import CaptionReward, RewardedRows, different_share
 from .distances import Documents, as_documents, has_word
 

@@ -16,7 +16,8 @@ from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
 from manycaps.command_options import encoder_options
 from manycaps.diversity.encoders import load_encoder
-from manycaps.kit.base import InputError, words_of_unknown
+from manycaps.kit.errors import InputError
+from manycaps.kit.rows import words_of_unknown
 from manycaps.rows.ordered import CHUNK_ROWS, Embedder, RowChoice, ShownRow, TokenMetric, order_rows, token_metric
 from manycaps.rows.rows_options import CHOICES, METRICS, RowsOptions
 from manycaps.saved_files import write_text_atomically

@@ -15,11 +15,13 @@ import numpy as np
 
 from manycaps import functional
 from manycaps.caption_tables import CaptionRow
-from manycaps.kit.base import InputError, TokenRows
-from manycaps.kit.caption_wording import wording_rows
-from manycaps.kit.ngram_scores import cider_d_scores, shared_document_frequencies
+from manycaps.kit.arrays import TokenRows
+from manycaps.kit.errors import InputError
+from manycaps.kit.ngrams_cider import cider_d_scores
+from manycaps.kit.ngrams_documents import shared_document_frequencies
 from manycaps.kit.object_words import coco_vocabulary, compare_rows, shares_in_image
-from manycaps.kit.tokenization import Tokenizer, tokenize_rows
+from manycaps.kit.words_predictability import wording_rows
+from manycaps.kit.words_tokenizers import Tokenizer, tokenize_rows
 
 # Rows whose captions are compared at once where all rows are: what they need in between is freed.
 CHUNK_ROWS = 1_000

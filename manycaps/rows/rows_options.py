@@ -64,7 +64,7 @@ class RowsOptions(EncoderOptions):
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.kit.tokenization import check_tokenizer
+        from manycaps.kit.words_tokenizers import check_tokenizer
 
         super().__post_init__()
         check_tokenizer(self.tokenizer)

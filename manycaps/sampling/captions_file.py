@@ -9,7 +9,8 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manycaps.kit.base import InputError, is_count, quote_path, read_json
+from manycaps.kit.errors import InputError, quote_path
+from manycaps.kit.files import is_count, read_json
 from manycaps.sampling.answers import Sample
 from manycaps.saved_files import (
     check_can_be_written,

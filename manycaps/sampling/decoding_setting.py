@@ -5,7 +5,8 @@ import math
 from typing import Annotated, Any, ClassVar
 
 from manycaps.command_options import Option, check_options
-from manycaps.kit.base import InputError, check_flag, check_is_number, check_number, check_share
+from manycaps.kit.errors import InputError
+from manycaps.kit.options import check_flag, check_is_number, check_number, check_share
 
 # Largest number of tokens of a sample, and of beams.
 MOST_TOKENS, MOST_BEAMS = 100_000, 1_000

@@ -17,7 +17,7 @@ from manycaps.caption_tables.columns import (
 from manycaps.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, find_medium, quote_source, table_files
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.source import file_records, first_records
-from manycaps.kit.base import VALUE_CHARACTERS, InputError, quote_value
+from manycaps.kit.errors import VALUE_CHARACTERS, InputError, quote_value
 from manycaps.sampling.answers import Sample
 from manycaps.sampling.sample_options import SampleOptions
 

@@ -12,19 +12,11 @@ import PIL.Image
 import torch
 import transformers
 
-from manycaps.kit.base import (
-    InputError,
-    check_loaded_tensors,
-    errors_of_others,
-    file_sha256,
-    map_in_order,
-    quote_path,
-    quote_value,
-    read_json,
-    reason_of,
-)
-from manycaps.kit.embeddings import as_device
+from manycaps.kit.arrays import map_in_order
+from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value, reason_of
+from manycaps.kit.files import check_loaded_tensors, file_sha256, read_json
 from manycaps.kit.images import as_image_source, as_rgb_image
+from manycaps.kit.vectors_models import as_device
 from manycaps.sampling.answers import Sample
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.generation import are_cut, decoded_texts, drop_own_settings, n_prompt_tokens

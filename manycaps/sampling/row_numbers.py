@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-from manycaps.kit.base import Floats
+from manycaps.kit.arrays import Floats
 
 
 def random_numbers(seed: int, name: str, n: int, n_steps: int) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tqdm import tqdm
 
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from manycaps.sampling.answers import without_thoughts
 from manycaps.sampling.captions_file import CaptionsFile
 from manycaps.sampling.decoding_setting import Setting

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 from tqdm import tqdm
 
-from manycaps.kit.base import InputError, check_whole_number, quote_path, quote_value
+from manycaps.kit.errors import InputError, quote_path, quote_value
+from manycaps.kit.options import check_whole_number
 from manycaps.sampling.answers import without_thoughts
 from manycaps.sampling.sample_options import SampleOptions
 from manycaps.sampling.server_requests import RefusedError, Requests

@@ -12,7 +12,7 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 
 from ..command_options import DeviceName, Limit, Option, check_options, options_of
 from .decoding_setting import Setting
@@ -82,7 +82,7 @@ class SampleOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.kit.base import check_number
+        from manycaps.kit.options import check_number
 
         check_options(self)
         check_number("--timeout", self.timeout, 0, 1e6)

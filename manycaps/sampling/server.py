@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.sampling.answers import Sample
 from manycaps.sampling.decoding_setting import Setting

@@ -23,7 +23,8 @@ from typing import Any, NoReturn, TypeVar
 import aiohttp
 import yarl
 
-from manycaps.kit.base import InputError, map_in_order, reason_of
+from manycaps.kit.arrays import map_in_order
+from manycaps.kit.errors import InputError, reason_of
 from manycaps.sampling.answers import Sample
 from manycaps.sampling.items import RowError
 from manycaps.sampling.sample_options import SampleOptions, check_address, wrong_address

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from manycaps.kit.base import REASON_CHARACTERS
+from manycaps.kit.errors import REASON_CHARACTERS
 
 # Words of errors of OpenAI, vLLM, SGLang, `transformers serve`, llama.cpp, Ollama and web servers.
 WORDS = frozenset(

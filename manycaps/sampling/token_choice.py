@@ -13,7 +13,7 @@ import torch
 import transformers
 from transformers.generation import logits_process
 
-from manycaps.kit.base import Floats
+from manycaps.kit.arrays import Floats
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.row_numbers import random_numbers
 

@@ -17,17 +17,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.kit.base import InputError, cut_runs, mean_of_defined
-from manycaps.kit.caption_sets import CAPTION_COLUMNS, distribution_result
+from manycaps.kit.arrays import cut_runs, mean_of_defined
+from manycaps.kit.errors import InputError
 from manycaps.kit.row_images import clusters_of_images
+from manycaps.kit.sets_module import CAPTION_COLUMNS, distribution_result
 from manycaps.scoring.reductions import DISTANCE_COLUMN, as_bytes, columns_of_tests
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.scorer import Scorer
 
 if TYPE_CHECKING:
-    from manycaps.kit.caption_sets import CorpusTest
-    from manycaps.kit.caption_wording import WordingRows
     from manycaps.kit.parity_tails import DistanceBlock
+    from manycaps.kit.sets_tests import CorpusTest
+    from manycaps.kit.words_predictability import WordingRows
     from manycaps.scoring.reductions import GatheredWording
 
 # Rows whose distances are read at once.
@@ -193,10 +194,10 @@ def _parity_result(
     clusters: Sequence[Hashable] | None,
 ) -> dict[str, Any]:
     """Result of human parity: its tests are made of sums over rows, and of the distances of all rows."""
-    from manycaps.kit.caption_wording import corpus_wording
+    from manycaps.kit.parity_corpus import TextValues, parity_result, trim_result
     from manycaps.kit.parity_tails import corpus_tails
-    from manycaps.kit.parity_tests import TextValues, parity_result, trim_result
     from manycaps.kit.parity_texts import corpus_faults
+    from manycaps.kit.words_tests import corpus_wording
 
     options = scorer.options
     n_rows, level = len(columns["fidelity_gap"]), options["confidence_level"]
@@ -221,7 +222,7 @@ def _wording_result(
     folder: RunFolder, scorer: Scorer, parts: Sequence[int], n_rows: int, clusters: Sequence[Hashable] | None
 ) -> dict[str, Any]:
     """Result of human parity where every row has one reference."""
-    from manycaps.kit.caption_wording import corpus_wording
+    from manycaps.kit.words_tests import corpus_wording
 
     check_interval_rows(scorer.options, n_rows)
     gathered = _gather_wording(folder, scorer, parts, n_rows, clusters)
@@ -266,7 +267,7 @@ def _corpus_test(
     values: StoredColumn,
     tested: Sequence[StoredColumn],
 ) -> "CorpusTest":
-    from manycaps.kit.caption_sets import RowTests, mean_test
+    from manycaps.kit.sets_tests import RowTests, mean_test
 
     drawn_sums = np.zeros(scorer.options["n_resamples"])
     smallest: collections.Counter[float] = collections.Counter()

@@ -15,7 +15,7 @@ from multiprocessing.context import BaseContext
 from typing import TYPE_CHECKING, Any
 
 from manycaps.installed_modules import progress_bars
-from manycaps.kit.base import InputOSError
+from manycaps.kit.errors import InputOSError
 
 if TYPE_CHECKING:
     from manycaps.scoring.run_settings import PartReport, RunPart, RunSettings, Step

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from manycaps.installed_modules import progress_bars
-from manycaps.kit.base import InputError, InputImportError, InputLookupError, InputOSError, InputTypeError
+from manycaps.kit.errors import InputError, InputImportError, InputLookupError, InputOSError, InputTypeError
 from manycaps.scoring.run_settings import PartReport, RunPart, RunSettings, Step
 
 # Errors of a part that end the run with their own message.

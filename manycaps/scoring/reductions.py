@@ -9,10 +9,11 @@ import numpy as np
 from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, COCO_SUMS, METEOR_SUMS, MOMENTS, PARITY, WORD_COUNTS
 
 if TYPE_CHECKING:
-    from manycaps.kit.caption_wording import Phrase, Texts, WordingRows
     from manycaps.kit.parity_sentences import SentenceSupport
     from manycaps.kit.parity_tails import Distances
     from manycaps.kit.parity_texts import TextWords
+    from manycaps.kit.words_phrases import Phrase
+    from manycaps.kit.words_predictability import Texts, WordingRows
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -111,7 +112,7 @@ class StatisticSums:
 
 
 def _bleu_sums(_: Mapping[str, Any]) -> StatisticSums:
-    from manycaps.kit.ngram_scores import bleu_of_sums
+    from manycaps.kit.ngrams_bleu import bleu_of_sums
 
     def values(sums: Arrays) -> dict[str, Any]:
         scores = bleu_of_sums(sums["statistics"][None]).tolist()
@@ -122,7 +123,7 @@ def _bleu_sums(_: Mapping[str, Any]) -> StatisticSums:
 
 def _meteor_sums(options: Mapping[str, Any]) -> StatisticSums:
     from manycaps.kit.meteor15_scores import corpus_statistics, scores
-    from manycaps.kit.meteor15_search import LANGUAGES
+    from manycaps.kit.meteor15_words import LANGUAGES
 
     def sums(part: Sequence[Sequence[Sequence[int]]]) -> Arrays:
         return {"statistics": corpus_statistics(np.array([candidate for row in part for candidate in row]))}
@@ -136,7 +137,7 @@ def _meteor_sums(options: Mapping[str, Any]) -> StatisticSums:
 def _coco_sums(options: Mapping[str, Any]) -> StatisticSums:
     """Sums of BLEU and METEOR 1.5, which the module adds up itself."""
     from manycaps.kit.coco_scores import corpus_numbers
-    from manycaps.kit.meteor15_search import LANGUAGES
+    from manycaps.kit.meteor15_words import LANGUAGES
 
     return StatisticSums(lambda part: part, lambda sums: corpus_numbers(sums, LANGUAGES[options["language"]]))
 
@@ -158,9 +159,9 @@ class PooledMoments:
     """Means and covariances of embeddings, for fid_bert."""
 
     def __init__(self) -> None:
-        from manycaps.kit import kernel_tests
+        from manycaps.kit import frechet
 
-        self._sides = {"candidates": kernel_tests.Moments(), "references": kernel_tests.Moments()}
+        self._sides = {"candidates": frechet.Moments(), "references": frechet.Moments()}
 
     def add(self, part: Any) -> None:
         """Take in some embedded rows."""
@@ -178,9 +179,9 @@ class PooledMoments:
 
     def values(self) -> dict[str, Any]:
         """Return the distance of the corpus."""
-        from manycaps.kit import kernel_tests
+        from manycaps.kit import frechet
 
-        return {"fid_bert_pooled": float(kernel_tests.frechet_squared_of_moments(*self._sides.values()))}
+        return {"fid_bert_pooled": float(frechet.frechet_squared_of_moments(*self._sides.values()))}
 
 
 class GatheredEmbeddings:
@@ -224,7 +225,7 @@ class GatheredEmbeddings:
 
     def values(self) -> dict[str, Any]:
         """Return what the module says of all rows together."""
-        from manycaps.kit.vector_rows import embed_caption_rows
+        from manycaps.kit.vectors_rows import embed_caption_rows
 
         embedded = embed_caption_rows(
             self._rows["predictions"],
@@ -239,24 +240,23 @@ class CodedData:
     """Words of all captions as numbers, for vdtk_diversity, whose counts are made of them in the order of the rows."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        from manycaps.kit import diversity_measures
-        from manycaps.kit.diversity_measures import CaptionDiversity
-        from manycaps.kit.tokenization import WordNumbers
+        from manycaps.kit import diversity_captions, diversity_vocabulary
+        from manycaps.kit.words_numbers import WordNumbers
 
         self._options = options
-        self._codes = diversity_measures
+        self._codes = diversity_vocabulary
         self._words = WordNumbers()
         self._kept: list[Any] = []
-        self._diversity = CaptionDiversity()
+        self._diversity = diversity_captions.CaptionDiversity()
         self._tokenizer = options["tokenizer"]
         if self._tokenizer == "spacy":
-            from manycaps.kit.tokenization import load_spacy_tokenizer
+            from manycaps.kit.words_spacy import load_spacy_tokenizer
 
             self._tokenizer = load_spacy_tokenizer()
 
     def add(self, part: Sequence[Sequence[str]]) -> None:
         """Take in the captions of some rows."""
-        from manycaps.kit.tokenization import tokenize_rows
+        from manycaps.kit.words_tokenizers import tokenize_rows
 
         rows = tokenize_rows(list(part), self._tokenizer)
         self._kept.append(self._codes.number_captions(rows, self._words))
@@ -275,7 +275,7 @@ class CodedData:
 
     def merge(self, arrays: Arrays) -> None:
         """Count the rows of a part."""
-        from manycaps.kit.tokenization import number_words
+        from manycaps.kit.words_numbers import number_words
 
         numbers = number_words(json.loads(arrays["names"].tobytes()), self._diversity.word_numbers)
         words, n_tokens, n_captions = (arrays[name].astype(np.int64) for name in ("words", "n_tokens", "n_captions"))
@@ -296,17 +296,19 @@ class GatheredWording:
     """
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        from manycaps.kit import caption_wording
-        from manycaps.kit.tokenization import WordNumbers
+        from manycaps.kit import words_models, words_phrases, words_predictability
+        from manycaps.kit.words_numbers import WordNumbers
 
-        self._wording, self._tokenizer, self._language = caption_wording, options["tokenizer"], options["language"]
-        self._model = caption_wording.load_language_model(options["language_model"], self._tokenizer)
+        self._tokenizer, self._language = options["tokenizer"], options["language"]
+        self._wording, self._phrases = words_predictability, words_phrases
+        self._model = words_models.load_language_model(options["language_model"], self._tokenizer)
         self._vocabulary = WordNumbers()
         self._kept: dict[str, list[np.ndarray]] = {}
 
     def add(self, part: Mapping[str, Sequence[Any]]) -> None:
         """Take in the captions of some rows, and the support of their sentences where it is known."""
-        from manycaps.kit.tokenization import tokenize_rows, word_ids
+        from manycaps.kit.words_numbers import word_ids
+        from manycaps.kit.words_tokenizers import tokenize_rows
 
         candidates, references = (tokenize_rows(part[name], self._tokenizer) for name in ("predictions", "references"))
         rows = list(zip(candidates, references, strict=True))
@@ -324,8 +326,9 @@ class GatheredWording:
 
     def _sentences(self, part: Mapping[str, Sequence[Any]]) -> dict[str, np.ndarray]:
         """Words of the sentences of all texts, and how many sentences each text has."""
-        from manycaps.kit.tokenization import tokenize_rows, word_ids
+        from manycaps.kit.words_numbers import word_ids
         from manycaps.kit.words_sentences import split_sentences
+        from manycaps.kit.words_tokenizers import tokenize_rows
 
         sides = zip(part["predictions"], part["references"], strict=True)
         texts = [text for row in sides for side in row for text in side]
@@ -351,7 +354,7 @@ class GatheredWording:
         """Take in the rows of another part."""
         kept = dict(arrays)
         if "names" in kept:
-            from manycaps.kit.tokenization import number_words
+            from manycaps.kit.words_numbers import number_words
 
             numbers = number_words(json.loads(kept.pop("names").tobytes()), self._vocabulary)
             kept |= {name: numbers[kept[name]] for name in ("words", "sentence_words") if name in kept}
@@ -373,7 +376,7 @@ class GatheredWording:
     def phrases(self, clusters: Sequence[Hashable] | None = None) -> "list[Phrase]":
         """Return the phrases that give the candidates away; none where a model of another corpus kept no words."""
         kept = {name: np.concatenate(arrays) for name, arrays in self._kept.items()}
-        return [] if "slor" in kept else self._wording.telling_phrases(self._texts(kept, clusters), clusters)
+        return [] if "slor" in kept else self._phrases.telling_phrases(self._texts(kept, clusters), clusters)
 
     def sentences(self, clusters: Sequence[Hashable] | None = None) -> "TextWords":
         """Return the words of the sentences of all rows."""

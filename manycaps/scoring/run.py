@@ -11,10 +11,11 @@ from typing import Any
 from tqdm import tqdm
 
 from manycaps.catalog import MOMENTS
-from manycaps.kit.base import DecoderSigns, EmptyCaptions, InputError, quote_path, words_of_unknown, words_of_unread
-from manycaps.kit.caption_wording import WORDING_ALONE
-from manycaps.kit.kernel_tests import n_threads
+from manycaps.kit.errors import InputError, quote_path
+from manycaps.kit.mmd_blocks import n_threads
 from manycaps.kit.row_images import RepeatedTexts
+from manycaps.kit.rows import DecoderSigns, EmptyCaptions, words_of_unknown, words_of_unread
+from manycaps.kit.words_predictability import WORDING_ALONE
 from manycaps.scoring.corpus_values import metric_corpus_result
 from manycaps.scoring.run_folder import HOW_TO_BEGIN_AGAIN, run_digest
 from manycaps.scoring.run_settings import (

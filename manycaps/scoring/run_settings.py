@@ -14,7 +14,8 @@ from manycaps.caption_tables import BadRow, CaptionRow, CaptionSource, bad_row_e
 from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import Piece, is_local
 from manycaps.catalog import MODULES, WORD_COUNTS
-from manycaps.kit.base import VERSION, InputError
+from manycaps.kit.errors import InputError
+from manycaps.kit.module import VERSION
 from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.scoring.score_options import ScoreOptions
 from manycaps.scoring.scorer import Scorer, load_scorer

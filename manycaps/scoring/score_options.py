@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from manycaps.command_options import Columns, Option, SplitName, check_options, comma_list
-from manycaps.kit.base import InputError, InputTypeError, quote_path
+from manycaps.kit.errors import InputError, InputTypeError, quote_path
 
 # Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
 MOST_POOLED_ROWS = 10_000

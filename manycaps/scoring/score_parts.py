@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.caption_tables import BadRow, CaptionRow
-from manycaps.kit.base import DecoderSigns, EmptyCaptions
-from manycaps.kit.caption_sets import CAPTION_COLUMNS
 from manycaps.kit.row_images import RepeatedTexts, repeated_texts, text_hashes
+from manycaps.kit.rows import DecoderSigns, EmptyCaptions
+from manycaps.kit.sets_module import CAPTION_COLUMNS
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.run_settings import RunPart, RunSettings
 from manycaps.scoring.scorer import DocumentTable, Scorer, Scores

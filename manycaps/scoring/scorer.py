@@ -11,8 +11,9 @@ import numpy as np
 from manycaps.caption_tables import CaptionRow
 from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
 from manycaps.installed_modules import load
-from manycaps.kit.base import Floats, InputError, InputMemoryError
-from manycaps.kit.caption_sets import CAPTION_COLUMNS, compare_rows, text_counts
+from manycaps.kit.arrays import Floats
+from manycaps.kit.errors import InputError, InputMemoryError
+from manycaps.kit.sets_module import CAPTION_COLUMNS, compare_rows, text_counts
 from manycaps.scoring.reductions import (
     DISTANCE_COLUMN,
     MODEL_OPTIONS,
@@ -274,7 +275,7 @@ class Scorer:
         settings = {**rows.settings, **(documents.settings if documents else {})}
         signature = self.module._signature(self.options, settings)
         if self.is_parity:
-            from manycaps.kit.parity_tests import values_of_rows
+            from manycaps.kit.parity_corpus import values_of_rows
 
             values = values_of_rows(rows, options, lambda steps, **_: steps)
             columns_of_rows: dict[str, Collection[Any]] = {**values.columns, DISTANCE_COLUMN: values.distances.pack()}
@@ -317,8 +318,8 @@ class DocumentTable(NamedTuple):
 
 def count_documents(references: Iterable[Sequence[str]], tokenizer: str) -> dict[str, int]:
     """Count in how many rows of references each n-gram occurs, as trm_cider does."""
-    from manycaps.kit.ngram_scores import document_frequencies
-    from manycaps.kit.tokenization import tokenize_rows
+    from manycaps.kit.ngrams_documents import document_frequencies
+    from manycaps.kit.words_tokenizers import tokenize_rows
 
     return document_frequencies(tokenize_rows(list(references), tokenizer))
 

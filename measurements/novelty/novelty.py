@@ -5,18 +5,8 @@ import itertools
 import evaluate
 import numpy as np
 
-from .base import (
-    CAPTIONS,
-    DETAILS,
-    About,
-    CollectionModule,
-    InputError,
-    Option,
-    by_value,
-    has_references,
-    signature,
-    value_table,
-)
+from .errors import InputError
+from .module import CollectionModule, signature
 from .novel_ngrams import (
     TrainingCaptions,
     caption_novelty,
@@ -27,11 +17,16 @@ from .novel_ngrams import (
     novelty_values,
     rows_of_images,
 )
-from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
+from .options import DETAILS, About, Option, by_value, value_table
+from .rows import CAPTIONS, has_references
+from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .arrays import map_in_order as map_in_order
+from .files import inline_bytes as inline_bytes
 from .row_images import text_key as text_key
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 Novelty says how much of what a system writes it has from its training captions: the share of captions that occur among

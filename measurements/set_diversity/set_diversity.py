@@ -6,58 +6,70 @@ import zlib
 import evaluate
 import numpy as np
 
-from .base import (
+from .module import CollectionModule, signature
+from .ngrams_documents import DOCUMENT_FREQUENCY, FREQUENCIES, warn_of_equal_documents
+from .options import (
     DETAILS,
     INTERVALS,
     About,
-    CollectionModule,
     Effect,
     Option,
     by_value,
     check_beside_rows,
     dependent_options,
-    has_references,
     one_of,
     or_none,
-    signature,
     value_table,
     whole_number,
 )
-from .caption_sets import check_clusters
-from .diversity_sets import (
+from .rows import has_references
+from .sets_answers import (
     ANSWER_ORDERS,
+    answer_values,
+    as_quality,
+    check_equivalent,
+    choose_k,
+    judge_texts,
+    near_texts,
+    pairs_to_judge,
+)
+from .sets_classes import CLASSES, class_labels, mean_class_values
+from .sets_diversity import (
     MOST_CAPTIONS,
     REFERENCES,
     SIZES,
     Kernels,
     Sets,
-    answer_values,
-    as_quality,
-    check_equivalent,
     check_kernels,
-    check_orders,
     check_set_sizes,
-    choose_k,
-    judge_texts,
     kernel_names,
     linear_values,
-    near_texts,
-    order_name,
-    pairs_to_judge,
     row_result,
     select_measured_rows,
     set_result,
     set_values,
-    unit_rows,
 )
-from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
-from .ngram_scores import DOCUMENT_FREQUENCY, FREQUENCIES, warn_of_equal_documents
-from .sets_classes import CLASSES, class_labels, mean_class_values
-from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
+from .sets_intervals import check_clusters
+from .sets_vendi import check_orders, order_name, unit_rows
+from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
+from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .arrays import map_in_order as map_in_order
+from .errors import quote_value as quote_value
+from .files import inline_bytes as inline_bytes
+from .ngrams import NgramOrder as NgramOrder
+from .ngrams_bleu import bleu_scores as bleu_scores
+from .ngrams_cider import cider_scores as cider_scores
 from .row_images import text_key as text_key
+from .sets_splits import exact_splits as exact_splits
+from .vectors_checks import paired_cosines as paired_cosines
+from .vectors_folders import load_model as load_model
+from .vectors_models import RememberedFeatures as RememberedFeatures
+from .vectors_words import is_word_vectors as is_word_vectors
+from .words_numbers import RowTexts as RowTexts
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 set_diversity measures how different the texts of one row are from each other, captions of an image or answers to a

@@ -2,28 +2,24 @@
 
 import evaluate
 
-from .base import (
-    DETAILS,
-    WHATS_CITATION,
-    About,
-    CollectionModule,
-    Effect,
-    Option,
-    as_caption_rows,
-    by_value,
-    check_flag,
-    mean_of_defined,
-    or_none,
-    signature,
-    value_table,
-)
+from .arrays import mean_of_defined
 from .concept_overlap import WAYS, best_transfer, check_labels, concept_matches, digest, load_labels, row_matches
-from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
+from .module import CollectionModule, signature
+from .options import DETAILS, WHATS_CITATION, About, Effect, Option, by_value, check_flag, or_none, value_table
+from .rows import as_caption_rows
+from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .ngram_scores import NgramOrder as NgramOrder
+from .errors import quote_value as quote_value
+from .files import inline_bytes as inline_bytes
+from .ngrams import NgramOrder as NgramOrder
+from .ngrams_bleu import bleu_scores as bleu_scores
+from .ngrams_cider import cider_scores as cider_scores
+from .ngrams_documents import document_ngrams as document_ngrams
 from .row_images import text_key as text_key
+from .words_numbers import RowTexts as RowTexts
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 vdtk_concept_overlap says how many images have a caption that names a class of another data set, such as one on which a

@@ -4,26 +4,7 @@ import math
 
 import evaluate
 
-from .base import (
-    WHATS_CITATION,
-    About,
-    CollectionModule,
-    Effect,
-    InputError,
-    Option,
-    Ready,
-    by_value,
-    check_flag,
-    check_share,
-    dependent_options,
-    one_of,
-    or_none,
-    signature,
-    value_table,
-    whole_number,
-)
-from .embeddings import ENCODER_DEFAULTS, ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings, refuse_zeros
-from .kernel_tests import ESTIMATORS
+from .errors import InputError
 from .leave_one_out import (
     EMBEDDING_METRICS,
     METRICS,
@@ -42,18 +23,59 @@ from .leave_one_out import (
     summary,
     without_tail,
 )
-from .meteor15_scores import METEOR15_DATA, load_lexicon
+from .meteor15_data import METEOR15_DATA, load_lexicon
 from .meteor_nltk import wordnet_lexicon
-from .tokenization import TOKENIZER, RowTexts, check_pos, token_finder, tokenize_rows, tokenizer_name
-from .vector_rows import embed_caption_rows
+from .mmd_squared import ESTIMATORS
+from .module import CollectionModule, signature
+from .options import (
+    WHATS_CITATION,
+    About,
+    Effect,
+    Option,
+    Ready,
+    by_value,
+    check_flag,
+    check_share,
+    dependent_options,
+    one_of,
+    or_none,
+    value_table,
+    whole_number,
+)
+from .vectors_checks import refuse_zeros
+from .vectors_rows import embed_caption_rows
+from .vectors_sentences import ENCODER_DEFAULTS, ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
+from .words_numbers import RowTexts
+from .words_spacy import check_pos
+from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .caption_sets import exact_splits as exact_splits
-from .meteor15_search import english_stem as english_stem
-from .ngram_scores import NgramOrder as NgramOrder
+from .arrays import map_in_order as map_in_order
+from .files import inline_bytes as inline_bytes
+from .meteor15_relations import PhraseTable as PhraseTable
+from .meteor15_scores import pair_statistics as pair_statistics
+from .meteor15_search import Matches as Matches
+from .meteor15_stems import english_stem as english_stem
+from .meteor15_words import Prefixes as Prefixes
+from .mmd_kernels import check_bandwidth as check_bandwidth
+from .ngrams import NgramOrder as NgramOrder
+from .ngrams_bleu import bleu_scores as bleu_scores
+from .ngrams_cider import cider_scores as cider_scores
+from .ngrams_documents import document_ngrams as document_ngrams
+from .ngrams_rouge import f_measure as f_measure
 from .row_images import text_key as text_key
+from .rows import as_caption_rows as as_caption_rows
+from .sets_intervals import ClusteredMean as ClusteredMean
+from .sets_module import ComparableRows as ComparableRows
+from .sets_splits import exact_splits as exact_splits
+from .sets_tests import RowTests as RowTests
 from .triangle_rank import statistic_range as statistic_range
+from .vectors_distances import cosine_similarities as cosine_similarities
+from .vectors_folders import load_model as load_model
+from .vectors_models import RememberedFeatures as RememberedFeatures
+from .vectors_words import is_word_vectors as is_word_vectors
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 vdtk_leave_one_out scores people as a captioning system is scored: one caption of each image, drawn at random, is the

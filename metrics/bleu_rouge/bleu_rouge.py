@@ -2,13 +2,24 @@
 
 import evaluate
 
-from .base import CAPTIONS, COCO_CITATION, DETAILS, About, CollectionModule, build_result, signature, value_table
-from .ngram_scores import bleu_of_sums, candidate_scores
-from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
+from .arrays import build_result
+from .module import CollectionModule, signature
+from .ngrams_bleu import bleu_of_sums
+from .ngrams_rouge import candidate_scores
+from .options import COCO_CITATION, DETAILS, About, value_table
+from .rows import CAPTIONS
+from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .errors import quote_value as quote_value
+from .files import inline_bytes as inline_bytes
+from .ngrams import NgramOrder as NgramOrder
+from .ngrams_cider import cider_scores as cider_scores
+from .ngrams_documents import document_ngrams as document_ngrams
 from .row_images import text_key as text_key
+from .words_numbers import RowTexts as RowTexts
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 BLEU counts the n-grams that a caption has in common with human captions, ROUGE-L the longest common subsequence. Both

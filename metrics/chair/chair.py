@@ -2,28 +2,30 @@
 
 import evaluate
 
-from .base import (
-    CAPTIONS,
+from .errors import InputError
+from .module import CollectionModule, signature
+from .object_words import as_objects, coco_vocabulary, compare_rows, object_sums, object_values, own_vocabulary
+from .options import (
     DETAILS,
     INTERVALS,
     About,
-    CollectionModule,
-    InputError,
     Option,
     by_value,
     check_beside_rows,
     check_together,
     or_none,
-    signature,
     value_table,
 )
-from .caption_sets import check_clusters
-from .object_words import as_objects, coco_vocabulary, compare_rows, object_sums, object_values, own_vocabulary
-from .tokenization import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
+from .rows import CAPTIONS
+from .sets_intervals import check_clusters
+from .words_tokenizers import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .arrays import map_in_order as map_in_order
 from .row_images import text_key as text_key
+from .sets_splits import exact_splits as exact_splits
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 CHAIR finds objects that captions name and that are not in the image: the share of hallucinated mentions (CHAIR-i) and

@@ -2,20 +2,22 @@
 
 import evaluate
 
-from .base import CAPTIONS, DETAILS, About, CollectionModule, build_result, signature, value_table
-from .ngram_scores import (
-    DOCUMENT_FREQUENCY,
-    FREQUENCIES,
-    NgramIndex,
-    cider_scores,
-    frequency_settings,
-    joined_frequency,
-)
-from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
+from .arrays import build_result
+from .module import CollectionModule, signature
+from .ngrams import NgramIndex
+from .ngrams_cider import cider_scores
+from .ngrams_documents import DOCUMENT_FREQUENCY, FREQUENCIES, frequency_settings, joined_frequency
+from .options import DETAILS, About, value_table
+from .rows import CAPTIONS
+from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .errors import quote_value as quote_value
+from .files import inline_bytes as inline_bytes
 from .row_images import text_key as text_key
+from .words_numbers import RowTexts as RowTexts
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 CIDEr-D is the metric by which captioning papers rank systems: the n-grams that a caption shares with human captions of

@@ -2,9 +2,7 @@
 
 import evaluate
 
-from .base import CAPTIONS, DETAILS, About, CollectionModule, Effect, Option, Ready, or_none, value_table, whole_number
-from .caption_sets import CAPTION_COLUMNS, text_counts
-from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
+from .module import CollectionModule
 from .neighbour_spheres import (
     N_SPLITS,
     check_enough_vectors,
@@ -12,13 +10,27 @@ from .neighbour_spheres import (
     encode_caption_sets,
     ready_vectors_result,
 )
-from .vector_rows import READY_VECTORS
+from .options import DETAILS, About, Effect, Option, Ready, or_none, value_table, whole_number
+from .rows import CAPTIONS
+from .sets_module import CAPTION_COLUMNS, text_counts
+from .vectors_rows import READY_VECTORS
+from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .kernel_tests import check_bandwidth as check_bandwidth
+from .arrays import map_in_order as map_in_order
+from .errors import quote_value as quote_value
+from .files import inline_bytes as inline_bytes
+from .mmd_kernels import check_bandwidth as check_bandwidth
 from .row_images import text_key as text_key
-from .tokenization import Shape as Shape
+from .sets_intervals import ClusteredMean as ClusteredMean
+from .sets_splits import exact_splits as exact_splits
+from .sets_tests import RowTests as RowTests
+from .vectors_checks import paired_cosines as paired_cosines
+from .vectors_folders import load_model as load_model
+from .vectors_models import RememberedFeatures as RememberedFeatures
+from .vectors_words import is_word_vectors as is_word_vectors
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 Precision, recall, density and coverage compare two sets of vectors by nearest neighbours: do candidates lie where

@@ -2,34 +2,8 @@
 
 import evaluate
 
-from .base import (
-    CAPTIONS,
-    DETAILS,
-    PAC_CITATION,
-    About,
-    CollectionModule,
-    InputError,
-    Option,
-    build_result,
-    by_value,
-    one_of,
-    signature,
-    value_table,
-)
-from .clip_encoder import (
-    CLIP_CALL_OPTIONS,
-    CLIP_LOAD_OPTIONS,
-    LONG_CAPTION_VALUES,
-    ClipEncoder,
-    as_stored_features,
-    check_item_count,
-    check_video_column,
-    count_unread,
-    encode_videos,
-    features_of_rows,
-    long_captions_name,
-)
-from .clip_scores import (
+from .arrays import build_result
+from .clip_emscore import (
     EQUAL_WEIGHTS,
     REFERENCE_AGGREGATIONS,
     check_idf,
@@ -43,18 +17,35 @@ from .clip_scores import (
     match_video,
     text_of_windows,
 )
+from .clip_encoder import (
+    CLIP_CALL_OPTIONS,
+    CLIP_LOAD_OPTIONS,
+    LONG_CAPTION_VALUES,
+    ClipEncoder,
+    count_unread,
+    long_captions_name,
+)
+from .clip_images import as_stored_features, check_item_count, features_of_rows
+from .clip_videos import check_video_column, encode_videos
+from .errors import InputError
+from .module import CollectionModule, signature
+from .options import DETAILS, PAC_CITATION, About, Option, by_value, one_of, value_table
+from .rows import CAPTIONS
 from .videos import as_video_source, check_frames, decoder_name, video_size
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .caption_sets import exact_splits as exact_splits
 from .clip_checkpoints import Treatment as Treatment
 from .clip_model import read_weights as read_weights
-from .embeddings import paired_cosines as paired_cosines
+from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
 from .row_images import text_key as text_key
-from .tokenization import Shape as Shape
-from .vector_rows import EmbeddingRows as EmbeddingRows
+from .vectors_checks import paired_cosines as paired_cosines
+from .vectors_folders import load_model as load_model
+from .vectors_models import RememberedFeatures as RememberedFeatures
+from .vectors_sentences import sentences as sentences
+from .vectors_words import is_word_vectors as is_word_vectors
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 EMScore scores video captions with the features of a CLIP: coarse, the cosine of the whole caption with the mean of the

@@ -5,16 +5,30 @@ import functools
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, CHAN_CITATION, About, value_table
-from .caption_sets import SET_OPTIONS, SetMetric, Sets, set_values
-from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
-from .kernel_tests import frechet_comparison, pooled_frechet_p_value, pooled_frechet_squared
-from .vector_rows import POOLED, READY_VECTORS, Vectors, check_side_sizes, encode_rows, pooled_values
+from .frechet import frechet_comparison, pooled_frechet_p_value, pooled_frechet_squared
+from .options import CHAN_CITATION, About, value_table
+from .rows import CAPTIONS
+from .sets_module import SET_OPTIONS, SetMetric, Sets, set_values
+from .vectors_rows import POOLED, READY_VECTORS, Vectors, check_side_sizes, encode_rows, pooled_values
+from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .arrays import map_in_order as map_in_order
+from .errors import quote_value as quote_value
+from .files import inline_bytes as inline_bytes
+from .mmd_kernels import check_bandwidth as check_bandwidth
+from .mmd_squared import joint_mmd_squared as joint_mmd_squared
+from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
-from .tokenization import Shape as Shape
+from .sets_intervals import ClusteredMean as ClusteredMean
+from .sets_splits import exact_splits as exact_splits
+from .sets_tests import RowTests as RowTests
+from .vectors_checks import paired_cosines as paired_cosines
+from .vectors_folders import load_model as load_model
+from .vectors_models import RememberedFeatures as RememberedFeatures
+from .vectors_words import is_word_vectors as is_word_vectors
+from .words_ptb import Shape as Shape
 
 # Why a side needs two captions, for the message.
 NO_COVARIANCE = (

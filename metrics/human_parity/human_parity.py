@@ -5,11 +5,14 @@ import warnings
 import evaluate
 import numpy as np
 
-from .base import (
-    CAPTIONS,
+from .errors import InputError
+from .meteor15_data import METEOR15_DATA
+from .meteor_nltk import METEORS, distances_from_meteor, meteor_scorer, meteor_settings
+from .ngrams_cider import cider_d_scores, cider_distances
+from .ngrams_documents import DOCUMENT_FREQUENCY, FREQUENCIES, frequency_settings
+from .options import (
     About,
     Effect,
-    InputError,
     Option,
     check_choice,
     check_flag,
@@ -18,42 +21,13 @@ from .base import (
     value_table,
     whole_number,
 )
-from .caption_sets import (
-    CAPTION_COLUMNS,
-    IS_TESTED,
-    SET_OPTIONS,
-    TIE_TOLERANCE,
-    SetMetric,
-    Sets,
-    caption_rows,
-    check_clusters,
-    check_three_texts,
-    text_counts,
-)
-from .caption_wording import (
-    LANGUAGE_MODEL,
-    WORDING_ALONE,
-    corpus_wording,
-    load_language_model,
-    number_texts,
-    seen_references,
-    telling_phrases,
-    wording_of,
-)
-from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
-from .meteor15_scores import METEOR15_DATA
-from .meteor_nltk import METEORS, distances_from_meteor, meteor_scorer, meteor_settings
-from .ngram_scores import DOCUMENT_FREQUENCY, FREQUENCIES, cider_d_scores, cider_distances, frequency_settings
-from .parity_sentences import distances_of_texts, distances_of_vectors, row_spans, sentence_support
-from .parity_tails import TAIL, TAILS, words_of
-from .parity_tests import (
+from .parity_corpus import (
     MEANS,
     PARITY_P_VALUES,
     TextValues,
     check_two_references,
     list_captions,
     lists_of_rows,
-    parity_comparison,
     parity_result,
     symmetric,
     trim_result,
@@ -62,6 +36,9 @@ from .parity_tests import (
     warn_of_few_rows,
     wording_values,
 )
+from .parity_gaps import parity_comparison
+from .parity_sentences import distances_of_texts, distances_of_vectors, row_spans, sentence_support
+from .parity_tails import TAIL, TAILS
 from .parity_texts import (
     captions_as_sentences,
     corpus_faults,
@@ -70,27 +47,59 @@ from .parity_texts import (
     text_words,
     unsupported_sentences,
 )
-from .tokenization import TOKENIZER, ngram_tokens, token_finder, tokenize_rows, tokenizer_name
-from .vector_rows import (
-    READY_VECTORS,
-    Vectors,
+from .parity_words import words_of
+from .rows import CAPTIONS
+from .sets_intervals import check_clusters
+from .sets_module import (
+    CAPTION_COLUMNS,
+    IS_TESTED,
+    SET_OPTIONS,
+    SetMetric,
+    Sets,
+    caption_rows,
+    check_three_texts,
+    text_counts,
+)
+from .sets_splits import TIE_TOLERANCE
+from .vectors_distances import (
     check_distance_diagonals,
     check_distance_scale,
     check_nonzero,
     cosine_similarities,
     distance_name,
     distances_from_cosines,
-    encode_rows,
-    ready_distances,
     text_distances,
 )
+from .vectors_rows import READY_VECTORS, Vectors, encode_rows, ready_distances
+from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
+from .words_models import load_language_model
+from .words_phrases import telling_phrases
+from .words_predictability import LANGUAGE_MODEL, WORDING_ALONE, number_texts, seen_references, wording_of
 from .words_sentences import LANGUAGE, sentence_rules, split_sentences
+from .words_tests import corpus_wording
+from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .meteor15_search import english_stem as english_stem
+from .arrays import map_in_order as map_in_order
+from .files import inline_bytes as inline_bytes
+from .meteor15_relations import PhraseTable as PhraseTable
+from .meteor15_scores import pair_statistics as pair_statistics
+from .meteor15_search import Matches as Matches
+from .meteor15_stems import english_stem as english_stem
+from .meteor15_words import Prefixes as Prefixes
+from .module import CollectionModule as CollectionModule
+from .ngrams import NgramOrder as NgramOrder
 from .parity_faults import PeopleValues as PeopleValues
+from .parity_power import RowsNeeded as RowsNeeded
 from .row_images import text_key as text_key
+from .sets_tests import RowTests as RowTests
+from .vectors_checks import paired_cosines as paired_cosines
+from .vectors_folders import load_model as load_model
+from .vectors_models import RememberedFeatures as RememberedFeatures
+from .vectors_words import is_word_vectors as is_word_vectors
+from .words_numbers import RowTexts as RowTexts
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 Human Parity counts the faults of candidate texts of any length, sentence by sentence, each beside people's own rate:

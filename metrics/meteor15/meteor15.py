@@ -4,34 +4,25 @@ import math
 
 import evaluate
 
-from .base import (
-    CAPTIONS,
-    DETAILS,
-    About,
-    CollectionModule,
-    Option,
-    by_value,
-    cut_runs,
-    one_of,
-    row_means,
-    signature,
-    value_table,
-)
-from .meteor15_scores import (
-    METEOR15_DATA,
-    best_statistics,
-    check_meteor15_tokenizer,
-    check_paraphrases,
-    corpus_score,
-    load_lexicon,
-    scores,
-)
-from .meteor15_search import FUNCTION_WORDS, LANGUAGES, stemmer_version
-from .tokenization import token_finder, tokenizer_name
+from .arrays import cut_runs, row_means
+from .meteor15_data import METEOR15_DATA, check_paraphrases, load_lexicon
+from .meteor15_scores import best_statistics, check_meteor15_tokenizer, corpus_score, scores
+from .meteor15_stems import stemmer_version
+from .meteor15_words import FUNCTION_WORDS, LANGUAGES
+from .module import CollectionModule, signature
+from .options import DETAILS, About, Option, by_value, one_of, value_table
+from .rows import CAPTIONS
+from .words_tokenizers import token_finder, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .errors import quote_value as quote_value
+from .files import inline_bytes as inline_bytes
+from .meteor15_relations import PhraseTable as PhraseTable
+from .meteor15_search import Matches as Matches
 from .row_images import text_key as text_key
+from .words_numbers import RowTexts as RowTexts
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 METEOR 1.5 aligns the words of a caption with the words of human captions by form, stem, synonyms and paraphrases. The

@@ -2,9 +2,8 @@
 
 import evaluate
 
-from .base import CAPTIONS, About, CollectionModule, Effect, Option, Ready, value_table, whole_number
 from .clip_encoder import LONG_CAPTION_VALUES
-from .clip_scores import (
+from .clip_pac import (
     IMAGES,
     PAC_CONFIG_NAMES,
     PAC_ENCODER,
@@ -13,21 +12,34 @@ from .clip_scores import (
     encode_image_column,
     features_result,
 )
+from .module import CollectionModule
 from .mutual_divergence import EPSILON, N_SPLITS, check_epsilon, divergence_result
+from .options import About, Effect, Option, Ready, value_table, whole_number
+from .rows import CAPTIONS
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .caption_sets import exact_splits as exact_splits
+from .arrays import map_in_order as map_in_order
 from .clip_checkpoints import Treatment as Treatment
+from .clip_images import encode_images as encode_images
 from .clip_model import read_weights as read_weights
-from .embeddings import paired_cosines as paired_cosines
+from .errors import quote_value as quote_value
+from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
-from .kernel_tests import check_bandwidth as check_bandwidth
+from .mmd_kernels import check_bandwidth as check_bandwidth
 from .neighbour_spheres import Spheres as Spheres
 from .row_images import text_key as text_key
-from .tokenization import Shape as Shape
-from .vector_rows import EmbeddingRows as EmbeddingRows
-from .videos import EncodedVideo as EncodedVideo
+from .sets_intervals import ClusteredMean as ClusteredMean
+from .sets_module import ComparableRows as ComparableRows
+from .sets_splits import exact_splits as exact_splits
+from .sets_tests import RowTests as RowTests
+from .vectors_checks import paired_cosines as paired_cosines
+from .vectors_folders import load_model as load_model
+from .vectors_models import RememberedFeatures as RememberedFeatures
+from .vectors_rows import EmbeddingRows as EmbeddingRows
+from .vectors_sentences import sentences as sentences
+from .vectors_words import is_word_vectors as is_word_vectors
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 MID scores captions against their images by the CLIP features of both: how much more likely they are together than

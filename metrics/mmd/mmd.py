@@ -5,52 +5,57 @@ import functools
 import evaluate
 import numpy as np
 
-from .base import (
-    CAPTIONS,
-    About,
-    Effect,
-    InputError,
-    Option,
-    by_value,
-    check_flag,
-    check_number,
-    one_of,
-    or_none,
-    quote_value,
-    value_table,
-    whole_number,
-)
-from .caption_sets import IS_TESTED, SET_OPTIONS, SetMetric, Sets, set_values
-from .clip_scores import CLIP_SET_OPTIONS, PRESETS, SET_ENCODER, encode_by_clip_or_sentences, sets_of_images
-from .embeddings import LONG_TEXT_VALUES
-from .kernel_tests import (
-    ESTIMATORS,
+from .clip_sets import CLIP_SET_OPTIONS, PRESETS, SET_ENCODER, encode_by_clip_or_sentences, sets_of_images
+from .errors import InputError, quote_value
+from .mmd_kernels import (
     KERNELS,
     MOST_SUBSETS,
     NUMBER_BOUNDS,
     WITH_BANDWIDTH,
     check_bandwidth,
     check_kernel_values,
-    check_subset_size,
     kernel_values,
-    kid_values,
-    mmd_comparison,
-    pooled_cmmd,
-    pooled_mmd_p_value,
-    pooled_mmd_squared,
     without_own,
 )
-from .vector_rows import READY_VECTORS, Vectors, check_estimator_sizes, pooled_values, ready_matrices
+from .mmd_pooled import check_subset_size, kid_values, pooled_cmmd, pooled_mmd_p_value, pooled_mmd_squared
+from .mmd_squared import ESTIMATORS, mmd_comparison
+from .options import (
+    About,
+    Effect,
+    Option,
+    by_value,
+    check_flag,
+    check_number,
+    one_of,
+    or_none,
+    value_table,
+    whole_number,
+)
+from .rows import CAPTIONS
+from .sets_module import IS_TESTED, SET_OPTIONS, SetMetric, Sets, set_values
+from .vectors_rows import READY_VECTORS, Vectors, check_estimator_sizes, pooled_values, ready_matrices
+from .vectors_sentences import LONG_TEXT_VALUES
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .arrays import map_in_order as map_in_order
 from .clip_checkpoints import Treatment as Treatment
 from .clip_encoder import choose_variant as choose_variant
+from .clip_images import encode_images as encode_images
 from .clip_model import read_weights as read_weights
+from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
+from .mmd_blocks import n_threads as n_threads
+from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
-from .tokenization import Shape as Shape
-from .videos import EncodedVideo as EncodedVideo
+from .sets_intervals import ClusteredMean as ClusteredMean
+from .sets_splits import exact_splits as exact_splits
+from .sets_tests import RowTests as RowTests
+from .vectors_checks import paired_cosines as paired_cosines
+from .vectors_folders import load_model as load_model
+from .vectors_models import RememberedFeatures as RememberedFeatures
+from .vectors_words import is_word_vectors as is_word_vectors
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 MMD compares the distribution of several candidates with the distribution of several references: the squared maximum

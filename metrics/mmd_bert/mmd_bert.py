@@ -4,23 +4,31 @@ import functools
 
 import evaluate
 
-from .base import CAPTIONS, CHAN_CITATION, About, Option, by_value, one_of, value_table
-from .caption_sets import SET_OPTIONS, SetMetric, Sets, set_values
-from .embeddings import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
-from .kernel_tests import (
-    ESTIMATORS,
-    check_bandwidth,
-    gaussian_kernel,
-    mmd_comparison,
-    pooled_mmd_p_value,
-    pooled_mmd_squared,
-)
-from .vector_rows import POOLED, READY_VECTORS, Vectors, check_estimator_sizes, encode_rows, pooled_values
+from .mmd_kernels import check_bandwidth, gaussian_kernel
+from .mmd_pooled import pooled_mmd_p_value, pooled_mmd_squared
+from .mmd_squared import ESTIMATORS, mmd_comparison
+from .options import CHAN_CITATION, About, Option, by_value, one_of, value_table
+from .rows import CAPTIONS
+from .sets_module import SET_OPTIONS, SetMetric, Sets, set_values
+from .vectors_rows import POOLED, READY_VECTORS, Vectors, check_estimator_sizes, encode_rows, pooled_values
+from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .arrays import map_in_order as map_in_order
+from .errors import quote_value as quote_value
+from .files import inline_bytes as inline_bytes
+from .mmd_blocks import n_threads as n_threads
+from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
-from .tokenization import Shape as Shape
+from .sets_intervals import ClusteredMean as ClusteredMean
+from .sets_splits import exact_splits as exact_splits
+from .sets_tests import RowTests as RowTests
+from .vectors_checks import paired_cosines as paired_cosines
+from .vectors_folders import load_model as load_model
+from .vectors_models import RememberedFeatures as RememberedFeatures
+from .vectors_words import is_word_vectors as is_word_vectors
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 MMD-BERT compares the distribution of several candidate captions with the distribution of several human captions of the

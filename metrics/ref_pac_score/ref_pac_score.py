@@ -2,9 +2,8 @@
 
 import evaluate
 
-from .base import CAPTIONS, PAC_CITATION, About, CollectionModule, Ready, value_table
 from .clip_encoder import LONG_CAPTION_VALUES
-from .clip_scores import (
+from .clip_pac import (
     IMAGES,
     PAC_CONFIG_NAMES,
     PAC_ENCODER,
@@ -18,18 +17,30 @@ from .clip_scores import (
     ref_pac_s,
     text_places,
 )
-from .embeddings import paired_cosines
+from .module import CollectionModule
+from .options import PAC_CITATION, About, Ready, value_table
+from .rows import CAPTIONS
+from .vectors_checks import paired_cosines
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .caption_sets import exact_splits as exact_splits
+from .arrays import map_in_order as map_in_order
 from .clip_checkpoints import Treatment as Treatment
+from .clip_images import encode_images as encode_images
 from .clip_model import read_weights as read_weights
+from .errors import quote_value as quote_value
+from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
 from .row_images import text_key as text_key
-from .tokenization import Shape as Shape
-from .vector_rows import EmbeddingRows as EmbeddingRows
-from .videos import EncodedVideo as EncodedVideo
+from .sets_intervals import ClusteredMean as ClusteredMean
+from .sets_module import ComparableRows as ComparableRows
+from .sets_splits import exact_splits as exact_splits
+from .sets_tests import RowTests as RowTests
+from .vectors_folders import load_model as load_model
+from .vectors_models import RememberedFeatures as RememberedFeatures
+from .vectors_sentences import sentences as sentences
+from .vectors_words import is_word_vectors as is_word_vectors
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 RefPAC-S scores captions against their images and against human captions of them: the harmonic mean of PAC-S and of the

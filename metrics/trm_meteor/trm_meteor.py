@@ -3,17 +3,31 @@
 import evaluate
 import numpy as np
 
-from .base import CHAN_CITATION, About, Effect, Option, dependent_options, one_of, value_table
-from .caption_sets import SET_OPTIONS, SETS_OF_THREE, SetMetric, caption_rows, check_three_texts, set_values
-from .meteor15_scores import METEOR15_DATA
+from .meteor15_data import METEOR15_DATA
 from .meteor_nltk import METEORS, distances_from_meteor, meteor_scorer, meteor_settings, multi_reference_meteor
-from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
+from .options import CHAN_CITATION, About, Effect, Option, dependent_options, one_of, value_table
+from .sets_module import SET_OPTIONS, SETS_OF_THREE, SetMetric, caption_rows, check_three_texts, set_values
 from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
+from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .meteor15_search import english_stem as english_stem
+from .arrays import map_in_order as map_in_order
+from .errors import quote_value as quote_value
+from .files import inline_bytes as inline_bytes
+from .meteor15_relations import PhraseTable as PhraseTable
+from .meteor15_scores import pair_statistics as pair_statistics
+from .meteor15_search import Matches as Matches
+from .meteor15_stems import english_stem as english_stem
+from .meteor15_words import Prefixes as Prefixes
+from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
+from .rows import as_caption_rows as as_caption_rows
+from .sets_intervals import ClusteredMean as ClusteredMean
+from .sets_splits import exact_splits as exact_splits
+from .sets_tests import RowTests as RowTests
+from .words_numbers import RowTexts as RowTexts
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 TRM-METEOR compares the distribution of several candidate captions with the distribution of several human captions of

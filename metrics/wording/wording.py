@@ -2,23 +2,26 @@
 
 import evaluate
 
-from .base import CAPTIONS, INTERVALS, About, CollectionModule, Option, check_flag, signature, value_table
-from .caption_sets import check_clusters
-from .caption_wording import (
-    LANGUAGE_MODEL,
-    corpus_wording,
-    load_language_model,
-    number_texts,
-    seen_references,
-    telling_phrases,
-    wording_of,
-)
-from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
+from .module import CollectionModule, signature
+from .options import INTERVALS, About, Option, check_flag, value_table
+from .rows import CAPTIONS
+from .sets_intervals import check_clusters
+from .words_models import load_language_model
+from .words_phrases import telling_phrases
+from .words_predictability import LANGUAGE_MODEL, number_texts, seen_references, wording_of
+from .words_tests import corpus_wording
+from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .arrays import map_in_order as map_in_order
+from .errors import quote_value as quote_value
+from .files import inline_bytes as inline_bytes
 from .parity_tails import Tail as Tail
 from .row_images import text_key as text_key
+from .sets_splits import exact_splits as exact_splits
+from .words_numbers import RowTexts as RowTexts
+from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
 Wording says whether captions are put into words as people put them: broken language, such as doubled words or ends that

@@ -17,17 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit import tokenization
-from manycaps.kit.diversity_measures import (
-    CHUNK_CAPTIONS,
-    NgramModel,
-    VocabularyCount,
-    ngram_figures,
-    number_captions,
-    row_chunks,
-    vocabulary_figures,
-)
-from manycaps.kit.tokenization import WordNumbers, tokenize_rows
+from manycaps.kit import words_ptb
+from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, ngram_figures, vocabulary_figures
+from manycaps.kit.diversity_ngrams import NgramModel
+from manycaps.kit.diversity_vocabulary import VocabularyCount, number_captions, row_chunks
+from manycaps.kit.words_numbers import WordNumbers
+from manycaps.kit.words_tokenizers import tokenize_rows
 from scripts.benchmarks.timing import Comparison, Work
 
 FOLDER = pathlib.Path(os.environ.get("MANYCAPS_DATA", pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -110,7 +105,7 @@ def ngram_level(chunks: Iterable[TokenRows]) -> dict[str, float]:
 
 def token_level(rows: Rows) -> dict[str, float]:
     """Tokenize with an empty memory of words, count, and read the figures off."""
-    tokenization._remembered.clear()
+    words_ptb._remembered.clear()
     numbers, count = WordNumbers(), VocabularyCount()
     for chunk in row_chunks(rows, CHUNK_CAPTIONS):
         count.update(number_captions(tokenize_rows(chunk, "ptb"), numbers))

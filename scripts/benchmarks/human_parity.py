@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from manycaps.kit.caption_sets import RowTester
-from manycaps.kit.parity_tests import DrawnGaps, gaps_test, row_columns, row_gaps
+from manycaps.kit.parity_corpus import row_columns
+from manycaps.kit.parity_gaps import DrawnGaps, gaps_test, row_gaps
+from manycaps.kit.sets_tests import RowTester
 from manycaps.kit.triangle_rank import triangle_rank_comparison
 from scripts.benchmarks.timing import Comparison, Work
 

@@ -12,7 +12,7 @@ import numpy as np
 from pycocoevalcap.cider.cider import Cider
 from tqdm import tqdm
 
-from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.rewards import CiderReward, EnergyReward
 from scripts.benchmarks.timing import Comparison, Work
 from scripts.toy.scenes import draw_scene

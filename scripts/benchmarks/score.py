@@ -26,9 +26,9 @@ import numpy as np
 from manycaps.command_line import main
 from manycaps.installed_modules import load
 from manycaps.kit.clip_encoder import with_prompt
-from manycaps.kit.clip_scores import PAC_PROMPT, PAC_WEIGHT, pac_s
-from manycaps.kit.embeddings import paired_cosines
+from manycaps.kit.clip_pac import PAC_PROMPT, PAC_WEIGHT, pac_s
 from manycaps.kit.images import as_image_source, as_model_pixels, as_rgb_image
+from manycaps.kit.vectors_checks import paired_cosines
 from manycaps.scoring.scorer import load_scorer
 from scripts.benchmarks import clip, triangle_rank
 from scripts.benchmarks.timing import Comparison, Work

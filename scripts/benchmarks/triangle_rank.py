@@ -22,14 +22,16 @@ from tqdm import tqdm
 
 from manycaps.commands.quickstart import SAMPLE
 from manycaps.installed_modules import load
-from manycaps.kit import meteor_nltk, tokenization
-from manycaps.kit.caption_sets import exact_splits, split_p_values
-from manycaps.kit.meteor15_scores import load_lexicon, meteor15_scores
-from manycaps.kit.meteor15_search import Meteor15Lexicon
+from manycaps.kit import meteor_nltk, words_ptb, words_tokenizers
+from manycaps.kit.meteor15_data import load_lexicon
+from manycaps.kit.meteor15_relations import Meteor15Lexicon
+from manycaps.kit.meteor15_scores import meteor15_scores
 from manycaps.kit.meteor_nltk import WordNetLexicon, distances_from_meteor, meteor_scores
-from manycaps.kit.ngram_scores import cider_d_scores, document_frequencies
-from manycaps.kit.tokenization import ptb_tokenize
+from manycaps.kit.ngrams_cider import cider_d_scores
+from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.sets_splits import exact_splits, split_p_values
 from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
+from manycaps.kit.words_ptb import ptb_tokenize
 from manycaps.quickstart.scenes import read_scenes
 from scripts.benchmarks.cider_d_loop import cider_d
 from scripts.benchmarks.timing import Comparison, Work
@@ -186,8 +188,8 @@ def p_value_comparisons(distances: np.ndarray, rng: np.random.Generator) -> Iter
 def forget_texts() -> None:
     """Clear what METEOR and the tokenizers remember."""
     meteor_nltk.REMEMBERED.clear()
-    tokenization._token_cache.cache_clear()
-    tokenization._remembered.clear()
+    words_tokenizers._token_cache.cache_clear()
+    words_ptb._remembered.clear()
 
 
 def compute_from_scratch(module: Any, **columns: Any) -> Any:

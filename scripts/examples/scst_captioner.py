@@ -38,7 +38,7 @@ import transformers
 from tqdm import tqdm
 
 import manycaps
-from manycaps.kit.base import check_loaded_tensors
+from manycaps.kit.files import check_loaded_tensors
 from manycaps.rewards import CiderReward, EnergyReward, self_critical
 from scripts.toy.pictures import draw_picture
 from scripts.toy.scenes import draw_scene

@@ -38,7 +38,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import manycaps
 from manycaps.integrations import SamplingTrainer, decode_candidates
-from manycaps.kit.base import check_loaded_tensors
+from manycaps.kit.files import check_loaded_tensors
 
 # Sampled candidates per image, and tokens of the longest caption.
 N_CANDIDATES = 5

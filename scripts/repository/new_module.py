@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from scripts.repository import sync_kit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

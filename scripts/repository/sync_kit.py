@@ -199,9 +199,9 @@ def sync_declared(check: bool) -> Iterator[str]:
         return
     from manycaps.catalog import MODULES
     from manycaps.installed_modules import module_class
-    from manycaps.kit.caption_sets import SetMetric
     from manycaps.kit.clip_checkpoints import VARIANTS
     from manycaps.kit.human_parity import DISTANCES
+    from manycaps.kit.sets_module import SetMetric
 
     declared: dict[str, dict[str, Any]] = {"human_parity": {"distances": DISTANCES}}
     for folder in module_folders():

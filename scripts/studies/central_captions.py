@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.tokenization import ptb_tokenize
+from manycaps.kit.words_ptb import ptb_tokenize
 from scripts.studies.caption_rows import CaptionMeasures, Captions, bootstrap_interval, read_captions
 from scripts.studies.split_tests import PLAIN_SCORES
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, study_settings

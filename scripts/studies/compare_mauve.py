@@ -21,8 +21,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from manycaps.kit.caption_sets import random_splits
-from manycaps.kit.kernel_tests import joint_frechet_squared, joint_mmd_squared
+from manycaps.kit.frechet import joint_frechet_squared
+from manycaps.kit.mmd_squared import joint_mmd_squared
+from manycaps.kit.sets_splits import random_splits
 from scripts.studies.embedding_metric_sizes import clip_vectors, triangle_ranks
 from scripts.studies.study_options import Options, tool_parser
 

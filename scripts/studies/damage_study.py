@@ -33,7 +33,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.stats
 
-from manycaps.kit.caption_sets import DISTRIBUTION_DEFAULTS, RowTester, combined_p_value
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
+from manycaps.kit.sets_tests import RowTester, combined_p_value
 from scripts.studies.caption_rows import CaptionMeasures, compare_with_nulls, draw_rows, read_images
 from scripts.studies.split_tests import LEVEL, Nulls
 from scripts.studies.study_frame import Line, StudyTable, matching_lines, print_table

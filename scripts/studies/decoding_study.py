@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import manycaps
-from manycaps.kit.caption_sets import DISTRIBUTION_DEFAULTS, TIE_TOLERANCE, compare_rows
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
+from manycaps.kit.sets_splits import TIE_TOLERANCE
 from manycaps.sampling.decoding_setting import Setting
 from scripts.studies.caption_rows import (
     CONFIDENCE_LEVEL,

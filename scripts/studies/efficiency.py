@@ -26,8 +26,8 @@ from pycocoevalcap.cider.cider_scorer import CiderScorer
 
 import manycaps
 from manycaps.catalog import MODULES
-from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.kit.tokenization import ptb_tokenize
+from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.words_ptb import ptb_tokenize
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.benchmarks.kernels import authors_frechet, authors_mmd
 from scripts.benchmarks.triangle_rank import authors_statistic, nltk_distances

@@ -22,8 +22,9 @@ from tqdm import tqdm
 
 import manycaps
 from manycaps.kit.clip_encoder import CLIP_LOAD_DEFAULTS, ClipEncoder
-from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, read_word_vectors
-from manycaps.kit.tokenization import ptb_tokenize
+from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.vectors_words import read_word_vectors
+from manycaps.kit.words_ptb import ptb_tokenize
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.caption_rows import distinct_captions, read_captions
 from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines, draw_p_values, draw_trials, trial_cells

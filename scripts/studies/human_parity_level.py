@@ -26,11 +26,15 @@ from typing import NamedTuple
 import numpy as np
 import scipy.stats
 
-from manycaps.kit.base import TokenList
-from manycaps.kit.caption_wording import WordingTest, number_texts, telling_phrases, wording_of, wording_test
-from manycaps.kit.parity_tails import KeptDistances, clear_phrases, corpus_tails
-from manycaps.kit.parity_tests import gaps_test, parity_p_values, row_gaps
-from manycaps.kit.tokenization import tokenize_rows
+from manycaps.kit.arrays import TokenList
+from manycaps.kit.parity_corpus import parity_p_values
+from manycaps.kit.parity_gaps import gaps_test, row_gaps
+from manycaps.kit.parity_tails import KeptDistances, corpus_tails
+from manycaps.kit.parity_words import clear_phrases
+from manycaps.kit.words_phrases import telling_phrases
+from manycaps.kit.words_predictability import number_texts, wording_of
+from manycaps.kit.words_tests import WordingTest, wording_test
+from manycaps.kit.words_tokenizers import tokenize_rows
 from scripts.studies.caption_rows import read_images
 from scripts.studies.parity_pools import embed_texts, text_distances, vector_distances
 from scripts.studies.study_frame import Line, StudyTable

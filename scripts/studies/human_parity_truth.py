@@ -29,9 +29,9 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.caption_sets import interval_of_rows
-from manycaps.kit.parity_tails import words_of
-from manycaps.kit.parity_tests import row_columns
+from manycaps.kit.parity_corpus import row_columns
+from manycaps.kit.parity_words import words_of
+from manycaps.kit.sets_intervals import interval_of_rows
 from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, Damage, ParityCorpus, parity_of, read_pool, tails_of
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, vector_pool
 from scripts.studies.split_tests import LEVEL

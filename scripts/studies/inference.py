@@ -32,8 +32,8 @@ from manycaps.comparison.paired_tests import (
     minimum_detectable_difference,
     sign_flip_tests,
 )
-from manycaps.kit.caption_sets import interval_of_rows
-from manycaps.kit.parity_tails import CONFIDENCE_LEVEL, LEVEL, POWER
+from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL, POWER
+from manycaps.kit.sets_intervals import interval_of_rows
 from scripts.studies.caption_rows import N_RESAMPLES, bootstrap_interval
 from scripts.studies.study_frame import Line, StudyTable, matching_lines, numbers, study_settings
 from scripts.studies.study_options import Options, study_parser

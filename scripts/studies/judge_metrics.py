@@ -27,7 +27,7 @@ import scipy.stats
 from manycaps import functional
 from manycaps.judges import JudgeOptions, JudgeTrial, judge
 from manycaps.judges.trial import difference_of
-from manycaps.kit.tokenization import tokenize_rows
+from manycaps.kit.words_tokenizers import tokenize_rows
 from manycaps.saved_files import make_folder, write_text_atomically
 from scripts.studies.study_options import Options, add_output, tool_parser
 

@@ -23,7 +23,7 @@ import sys
 import numpy as np
 import scipy.stats
 
-from manycaps.kit.caption_sets import DISTRIBUTION_DEFAULTS, compare_rows
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
 from scripts.studies.caption_rows import CaptionMeasures, draw_rows, read_images
 from scripts.studies.study_frame import Line, StudyTable
 from scripts.studies.study_options import MODULES, Options, add_output, tool_parser

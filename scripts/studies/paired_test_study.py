@@ -27,8 +27,8 @@ import scipy.stats
 
 import manycaps
 from manycaps.comparison.paired_tests import paired_tests
-from manycaps.kit.caption_sets import DISTRIBUTION_DEFAULTS, compare_rows
-from manycaps.kit.tokenization import ptb_tokenize
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
+from manycaps.kit.words_ptb import ptb_tokenize
 from scripts.studies.caption_rows import Captions, distinct_captions, read_images
 from scripts.studies.study_frame import Line, StudyTable, print_table
 from scripts.studies.study_options import Options, add_output, tool_parser

@@ -16,8 +16,8 @@ import PIL.Image
 from tqdm import tqdm
 
 import manycaps
-from manycaps.kit.caption_sets import random_splits
-from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.sets_splits import random_splits
+from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.caption_rows import PLAIN, Captions, compare_with_nulls
 from scripts.studies.study_options import MODULES

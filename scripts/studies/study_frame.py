@@ -10,7 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from manycaps.kit.base import quote_path
+from manycaps.kit.errors import quote_path
 from manycaps.saved_files import make_folder, write_text_atomically
 from manycaps.tables import markdown_line, markdown_table
 

@@ -17,7 +17,7 @@ import datasets
 import numpy as np
 import tqdm
 
-from manycaps.kit.base import quote_path
+from manycaps.kit.errors import quote_path
 from manycaps.saved_files import check_can_be_written, write_atomically
 from scripts.studies.study_options import tool_parser
 from scripts.toy.captions import as_caption, draw_claim, draw_foil, draw_wording, other_caption, wrong_claim

@@ -10,7 +10,7 @@ import torch
 
 from manycaps.kit.clip_checkpoints import Treatment
 from manycaps.kit.clip_model import ClipModel, Weights
-from manycaps.kit.clip_scores import PAC_PROMPT
+from manycaps.kit.clip_pac import PAC_PROMPT
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from scripts.toy.captions import every_word
 

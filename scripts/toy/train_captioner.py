@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import torch
 import tqdm
 
-from manycaps.kit.base import file_sha256
+from manycaps.kit.files import file_sha256
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from manycaps.saved_files import make_folder, write_text_atomically
 from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, new_captioner, save_captioner, train_captioner

@@ -15,9 +15,9 @@ from safetensors.torch import load_file
 
 import manycaps
 from manycaps.command_line import main
-from manycaps.kit.base import file_sha256
 from manycaps.kit.clip_checkpoints import WEIGHTS_NAME
 from manycaps.kit.clip_model import read_weights, write_safetensors
+from manycaps.kit.files import file_sha256
 from manycaps.quickstart import comparison
 from manycaps.quickstart.image_metrics import COLUMNS, KINDS, mistake
 from scripts.toy import train_tiny_pac

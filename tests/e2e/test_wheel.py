@@ -180,10 +180,10 @@ def test_a_clone_without_links_works_once_it_is_installed(tmp_path):
     command = ["git", "-c", "core.symlinks=false", "clone", "-q", ROOT, clone]
     subprocess.run(command, check=True, capture_output=True)
     folder = clone / "metrics" / "bleu_rouge"
-    assert (folder / "ngram_scores.py").read_text() == "../../manycaps/kit/ngram_scores.py"
+    assert (folder / "ngrams_bleu.py").read_text() == "../../manycaps/kit/ngrams_bleu.py"
     python = make_environment(tmp_path / "environment")
     install(python, "-e", clone)
-    assert "def bleu_scores" in (folder / "ngram_scores.py").read_text()
+    assert "def bleu_scores" in (folder / "ngrams_bleu.py").read_text()
     environment = outer_variables() | {"HF_HOME": str(tmp_path / "cache")}
     # First evaluate alone, so that nothing of the package is imported yet.
     loaded = f"import evaluate; print(evaluate.load({str(folder)!r}).name)"

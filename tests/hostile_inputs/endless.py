@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from manycaps.kit.base import LONGEST_CAPTION
+from manycaps.kit.rows import LONGEST_CAPTION
 from tests.hostile_inputs import columns, images, videos
 from tests.hostile_inputs.rule import cases
 

@@ -94,9 +94,9 @@ def json_readers() -> list[Reader]:
     """Return a good file of each layout of JSON."""
     from manycaps.caption_tables import caption_lists, open_captions, table_records
     from manycaps.kit.clip_checkpoints import as_treatment, config_treatment
-    from manycaps.kit.clip_scores import load_token_frequency
-    from manycaps.kit.embeddings import _module_paths
-    from manycaps.kit.ngram_scores import load_document_frequency
+    from manycaps.kit.clip_emscore import load_token_frequency
+    from manycaps.kit.ngrams_documents import load_document_frequency
+    from manycaps.kit.vectors_folders import _module_paths
     from manycaps.quickstart.scenes import read_scenes
 
     counts = {"n_documents": 9, "document_frequency": {"a": 3, "dog": 2}}
@@ -200,9 +200,9 @@ def as_json(contents: dict[str, Any]) -> Files:
 def attempt_captions(rng: random.Random) -> object:
     """Compute every metric of words, CLIP's tokens, and both measurements of diversity of hostile captions."""
     from manycaps import functional
-    from manycaps.kit.base import LONGEST_CAPTION, as_caption_rows
     from manycaps.kit.clip_model import first_tokens
-    from manycaps.kit.tokenization import tokenize_rows
+    from manycaps.kit.rows import LONGEST_CAPTION, as_caption_rows
+    from manycaps.kit.words_tokenizers import tokenize_rows
 
     def caption() -> str:
         text = "".join(rng.choices(PIECES, k=rng.choice((1, 3, 10, 40)))) * rng.choice((1, 1, 1, 1, 2, 100))

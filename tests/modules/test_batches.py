@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit import clip_encoder, embeddings
+from manycaps.kit import clip_encoder, vectors_sentences
 from tests.modules.sample_inputs import CAPTION_ROWS, CLIP_MODULES, SAMPLE_INPUTS, VIDEOS, clip_options
 from tests.oracles.tiny_sentence_model import save_tiny_model
 
@@ -40,7 +40,7 @@ def encoder(tmp_path_factory):
 
 def compute_afresh(module, columns, rows=slice(None), **options):
     """The result of some rows by a model that remembers no features."""
-    for loaded in (clip_encoder.LOADED, embeddings.LOADED):
+    for loaded in (clip_encoder.LOADED, vectors_sentences.LOADED):
         for shared in list(loaded._models.values()):
             shared.remembered.clear()
     return module.compute(**{name: values[rows] for name, values in columns.items()}, **options)

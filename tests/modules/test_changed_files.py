@@ -10,7 +10,7 @@ from tqdm import tqdm
 import manycaps
 from manycaps import coco
 from manycaps.kit.clip_checkpoints import WEIGHTS_NAME
-from manycaps.kit.meteor15_scores import load_lexicon
+from manycaps.kit.meteor15_data import load_lexicon
 from tests.clip_checkpoints import save_checkpoint, small_weights
 from tests.meteor15_data import write_data
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, VIDEOS

@@ -9,7 +9,7 @@ from manycaps import coco, functional, load_sample
 from manycaps.catalog import MODULES
 from manycaps.command_line import main
 from manycaps.installed_modules import load
-from manycaps.kit.base import DecoderSigns, warn_of_decoder_signs
+from manycaps.kit.rows import DecoderSigns, warn_of_decoder_signs
 from manycaps.rewards import BleuReward
 from tests.tools import write_jsonl
 

@@ -49,7 +49,7 @@ def test_no_file_imports_one_that_imports_it():
 @pytest.mark.parametrize(
     ("names", "packages"),
     [
-        ("manycaps.kit.clip_scores", "torch open_clip safetensors.torch"),
+        ("manycaps.kit.clip_sets", "torch open_clip safetensors.torch"),
         ("manycaps.scoring.local_processes", "evaluate pyarrow torch"),
         ("manycaps.integrations.inspect_scorer", "evaluate inspect_ai torch"),
         ("manycaps.integrations.lighteval_metric", "evaluate lighteval torch"),

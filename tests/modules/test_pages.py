@@ -16,7 +16,7 @@ import gradio as gr
 
 from manycaps import hub_spaces
 from manycaps.catalog import MODULES
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from manycaps.kit.videos import VideoSize
 from manycaps.pages import human_parity
 from manycaps.pages.module_page import check_clip, module_form, module_page

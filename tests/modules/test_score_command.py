@@ -13,7 +13,7 @@ import pytest
 
 import manycaps
 from manycaps.command_line import main
-from manycaps.kit.base import quote_path
+from manycaps.kit.errors import quote_path
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from manycaps.scoring.run_folder import RunFolder

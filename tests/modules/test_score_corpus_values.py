@@ -10,7 +10,7 @@ import pytest
 from pyarrow.parquet import read_table
 
 import manycaps
-from manycaps.kit import embeddings
+from manycaps.kit import vectors_sentences
 from manycaps.tables import without_null
 from tests.language_captions import SENTENCES, segments
 from tests.modules.sample_inputs import small_meteor15_data
@@ -47,7 +47,7 @@ def ready_vectors(monkeypatch):
 
     monkeypatch.setattr("manycaps.scoring.scorer.load", load_patched)
     monkeypatch.setattr("manycaps.load", load_patched)
-    monkeypatch.setattr(embeddings.SentenceEncoder, "embed", embed)
+    monkeypatch.setattr(vectors_sentences.SentenceEncoder, "embed", embed)
 
 
 def chinese_rows():

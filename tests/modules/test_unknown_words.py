@@ -11,7 +11,8 @@ import pytest
 from manycaps.catalog import MODULES, SENTENCE_ENCODER
 from manycaps.command_line import main
 from manycaps.installed_modules import load
-from manycaps.kit.embeddings import ENCODER_DEFAULTS, SentenceEncoder, read_word_vectors
+from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.vectors_words import read_word_vectors
 from manycaps.rewards import EnergyReward
 from manycaps.rewards.distances import EmbeddingDistances
 from tests.oracles.tiny_sentence_model import save_tiny_model

@@ -2,7 +2,7 @@
 
 from nltk.stem.porter import PorterStemmer
 
-from manycaps.kit.tokenization import ptb_tokens
+from manycaps.kit.words_ptb import ptb_tokens
 from tests.oracles import bleu_rouge_loop
 
 STEM = PorterStemmer().stem

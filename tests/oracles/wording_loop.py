@@ -14,7 +14,7 @@ def caption_ngrams(tokens):
 
 
 class LoopModel:
-    """Counts of trigrams, and of all that follows from them; `n_words` is V of `caption_wording`."""
+    """Counts of trigrams, and of all that follows from them; `n_words` is V of `words_predictability`."""
 
     def __init__(self, trigrams, n_words):
         self.n_words = n_words

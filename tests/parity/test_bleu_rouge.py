@@ -8,7 +8,7 @@ from pycocoevalcap.bleu.bleu import Bleu
 from pycocoevalcap.rouge.rouge import Rouge
 
 from manycaps.functional import bleu, corpus_bleu, rouge_l
-from manycaps.kit.tokenization import ptb_tokens
+from manycaps.kit.words_ptb import ptb_tokens
 
 TEXT = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=12)
 

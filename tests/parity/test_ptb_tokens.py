@@ -14,7 +14,7 @@ import shutil
 
 import pytest
 
-from manycaps.kit.tokenization import ptb_tokenize
+from manycaps.kit.words_ptb import ptb_tokenize
 from tests.hostile_inputs.texts import hostile_texts
 
 # Ids of the captions whose tokens differ. One that joins or leaves this list is news.

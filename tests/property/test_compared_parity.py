@@ -12,9 +12,9 @@ from manycaps.comparison.paired_tests import joint_sign_flip_tests
 from manycaps.comparison.parity import FAULTS, beside_people, compare_parity
 from manycaps.comparison.read import ParityRows
 from manycaps.comparison.score import N_WRONG_ROWS, WrongCaptions, other_rows, row_distances
-from manycaps.kit import parity_tails
+from manycaps.kit import parity_faults, parity_tails
+from manycaps.kit.parity_corpus import row_columns
 from manycaps.kit.parity_tails import corpus_tails
-from manycaps.kit.parity_tests import row_columns
 from tests import simulated_people
 from tests.golden_folders import DATA
 
@@ -116,7 +116,8 @@ def false_words(pair, truth):
 def pairs_alone(monkeypatch):
     """Leave out what takes time and is not of pairs: splits for p-values beside people, and lists of captions."""
     for name in ("LEAST_DRAWS", "MOST_DRAWS"):
-        monkeypatch.setattr(parity_tails, name, 9)
+        for module in (parity_faults, parity_tails):
+            monkeypatch.setattr(module, name, 9)
     monkeypatch.setattr(parity, "list_captions", lambda *_: dict.fromkeys(parity.LISTS, ()))
 
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.kit import diversity_measures
-from manycaps.kit.diversity_measures import CaptionDiversity, NumberTable, row_chunks, vocabulary_head
+from manycaps.kit import diversity_counts
+from manycaps.kit.diversity_captions import CaptionDiversity
+from manycaps.kit.diversity_counts import NumberTable
+from manycaps.kit.diversity_vocabulary import row_chunks, vocabulary_head
 from tests.oracles import diversity_loop
 
 WORDS = st.sampled_from("a b c d e".split())
@@ -103,7 +105,7 @@ def test_head_agrees_with_the_loop(counts, share):
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 20), max_size=40), max_size=5))
 def test_number_table_is_a_dictionary_that_grows(batches):
-    with unittest.mock.patch.multiple(diversity_measures, FEWEST_SLOTS=2, BLOCK=3):
+    with unittest.mock.patch.multiple(diversity_counts, FEWEST_SLOTS=2, BLOCK=3):
         table, expected = NumberTable(), {}
         for batch in batches:
             keys = np.array(batch, dtype=np.uint64)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from manycaps import functional
-from manycaps.kit.caption_wording import wording_rows, wording_test
-from manycaps.kit.parity_tails import WEIGHT_OF_LENGTH, joint_p_value
+from manycaps.kit.parity_power import WEIGHT_OF_LENGTH, joint_p_value
 from manycaps.kit.parity_texts import length_gap
+from manycaps.kit.words_predictability import wording_rows
+from manycaps.kit.words_tests import wording_test
 from tests.simulated_people import distances_of
 
 # Draws of a cell, and standard errors above what is stated.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import manycaps
-from manycaps.kit.clip_scores import pac_s, ref_pac_s
+from manycaps.kit.clip_pac import pac_s, ref_pac_s
 from tests.clip_checkpoints import save_checkpoint
 from tests.large_packages import torch
 

@@ -19,8 +19,8 @@ import manycaps
 from manycaps import command_line, machine_checks
 from manycaps.command_line import COMMANDS, EXTRAS, main
 from manycaps.installed_modules import NO_LINKS, module_folders
-from manycaps.kit.base import InputError, InputImportError, InputLookupError, quote_path
 from manycaps.kit.clip_checkpoints import VARIANTS
+from manycaps.kit.errors import InputError, InputImportError, InputLookupError, quote_path
 from tests.tools import ROOT, run_without_packages
 
 pytestmark = pytest.mark.usefixtures("undrawn_plots")

@@ -9,7 +9,7 @@ import pytest
 
 from manycaps.command_line import COMMANDS
 from manycaps.command_options import add_options, check_options, names_of, option_fields, options_of, path_of
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from manycaps.split_options import SplitOptions
 from tests.refusals import assert_refused
 

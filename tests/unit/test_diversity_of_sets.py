@@ -11,7 +11,7 @@ from manycaps.diversity import DiversityOptions, diversity
 from manycaps.diversity.figures import COMPARED
 from manycaps.diversity.sets import SET_VALUES, compare_sources
 from manycaps.functional import holm_p_values, paired_test, self_bleu
-from manycaps.kit.embeddings import SentenceEncoder
+from manycaps.kit.vectors_sentences import SentenceEncoder
 from tests.refusals import assert_refused
 
 SUBJECTS, VERBS = ("a dog", "two men", "the cat", "a red kite"), ("runs", "sleeps on a bench", "reads", "cooks rice")

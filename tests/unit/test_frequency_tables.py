@@ -9,9 +9,9 @@ import pytest
 from manycaps.command_line import main
 from manycaps.frequency_tables import token_table, write_document_counts, write_ngram_counts
 from manycaps.installed_modules import load
-from manycaps.kit.base import InputError
-from manycaps.kit.clip_scores import load_token_frequency
-from manycaps.kit.tokenization import check_same_tokenizer
+from manycaps.kit.clip_emscore import load_token_frequency
+from manycaps.kit.errors import InputError
+from manycaps.kit.words_tokenizers import check_same_tokenizer
 from manycaps.rewards import CiderReward, EnergyReward
 from tests.tools import write_jsonl
 

@@ -12,7 +12,7 @@ from manycaps import command_line, installed_modules, machine_checks
 from manycaps.catalog import MODULES
 from manycaps.command_line import main
 from manycaps.installed_modules import PACKAGE, load, module_folders
-from manycaps.kit.base import quote_path
+from manycaps.kit.errors import quote_path
 from tests.documents import LINK, broken_links
 from tests.refusals import assert_refused
 
@@ -57,7 +57,7 @@ def test_a_script_that_hides_a_package_is_named_and_not_run_twice(package, tmp_p
         done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.stdout == ("run\n" if program == script else "")
         assert done.stderr.strip().splitlines()[-1] == (
-            f"manycaps.kit.base.InputImportError: {package}: expected the package of Hugging Face, "
+            f"manycaps.kit.errors.InputImportError: {package}: expected the package of Hugging Face, "
             f"got {quote_path(script)}, which hides it. Rename that file, or start Python in another folder."
         )
 
@@ -93,7 +93,7 @@ def test_export_and_doctor_without_links_say_what_to_do(without_links, tmp_path,
 
 def test_a_full_disk_under_an_exported_module_is_one_line_and_nothing_is_left(tmp_path, monkeypatch, capsys):
     def copy(source, target):
-        if source.name.startswith("tokenization"):
+        if source.name.startswith("words_tokenizers"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
         (target / source.name).write_text("a part", encoding="utf-8")
 

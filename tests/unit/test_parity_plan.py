@@ -7,7 +7,7 @@ import pytest
 
 from manycaps.command_line import main
 from manycaps.functional import human_parity_test, plan_human_parity, plan_wrong_captions
-from manycaps.kit.parity_tests import row_gaps
+from manycaps.kit.parity_gaps import row_gaps
 from tests.comparison_cases import caption_rows, write_captions
 from tests.refusals import assert_refused
 from tests.simulated_people import distances_of, drawn_distances

@@ -11,7 +11,7 @@ import pytest
 
 from manycaps import command_line, functional
 from manycaps.caption_tables import CaptionRow
-from manycaps.kit.ngram_scores import document_frequencies
+from manycaps.kit.ngrams_documents import document_frequencies
 from manycaps.report.rows_page import marked_ends, rows_page
 from manycaps.rows import RowsOptions, rows
 from manycaps.rows.chosen import ChosenRows

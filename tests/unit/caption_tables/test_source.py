@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import manycaps.kit.files as kit_files
 from manycaps.caption_tables import (
     BadRow,
     CaptionColumn,
@@ -37,8 +38,7 @@ from manycaps.caption_tables.files import expand_braces, table_files, table_kind
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.rows import SCHEMA
 from manycaps.caption_tables.source import file_pieces
-from manycaps.kit import base
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 from manycaps.scoring import ScoreOptions, score
 from tests.refusals import assert_refused
 
@@ -640,7 +640,7 @@ def test_an_ocean_of_empty_lines_is_refused(tmp_path, monkeypatch):
     ids=["json", "csv", "tar"],
 )
 def test_a_compressed_file_expands_within_a_limit(name, content, tmp_path, monkeypatch):
-    monkeypatch.setattr(base, "EXPANSION_BYTES", 1 << 16)
+    monkeypatch.setattr(kit_files, "EXPANSION_BYTES", 1 << 16)
     path = write(tmp_path, name, content)
     with pytest.raises(ValueError) as error:
         list(good_rows(open_source([path]).rows()))

@@ -24,8 +24,8 @@ from manycaps.comparison.parity import (
 from manycaps.comparison.read import ParityRows, SystemRow
 from manycaps.comparison.score import parity_of_captions
 from manycaps.comparison.words import best_systems, example_lines, pair_line, parity_table, screen_line, system_line
-from manycaps.kit.caption_wording import Phrase
-from manycaps.kit.parity_tests import row_columns
+from manycaps.kit.parity_corpus import row_columns
+from manycaps.kit.words_phrases import Phrase
 from manycaps.report.comparison_page import interval_of, map_plot
 from tests import simulated_people
 from tests.refusals import reads

@@ -21,7 +21,7 @@ from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.read import DRAWN, MOST_SYSTEMS, SystemRow, name_systems, read_systems
 from manycaps.comparison.score import NOT_ENGLISH, CaptionScores, looks_english, note_of_language
 from manycaps.comparison.words import people_table, system_table
-from manycaps.kit.base import VERSION
+from manycaps.kit.module import VERSION
 from manycaps.report.comparison_page import row_gain
 from manycaps.saved_files import sole_output
 from manycaps.scoring import ScoreOptions

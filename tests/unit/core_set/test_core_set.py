@@ -11,7 +11,7 @@ from manycaps import functional
 from manycaps.command_line import main
 from manycaps.core_set import covers
 from manycaps.core_set.covers import find_reached_rows, greedy_cover
-from manycaps.kit.ngram_scores import CrossCider
+from manycaps.kit.ngrams_bleu import CrossCider
 
 TRAIN = [
     {"id": "a", "captions": ["a man rides a horse", "a man rides a horse."]},

@@ -23,7 +23,7 @@ from manycaps.decoding.nearest import (
 )
 from manycaps.decoding.run import ComparedSettings, within_budget
 from manycaps.decoding.text import decoding_screen, decoding_sentences
-from manycaps.kit.parity_tests import row_columns
+from manycaps.kit.parity_corpus import row_columns
 from tests.refusals import assert_refused
 from tests.simulated_people import distances_of, kept_distances
 

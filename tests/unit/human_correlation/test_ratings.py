@@ -17,7 +17,7 @@ from manycaps.human_correlation.ratings import (
     numbers_of,
     read_ratings,
 )
-from manycaps.kit.base import quote_path
+from manycaps.kit.errors import quote_path
 from tests.large_packages import OnFirstUse
 from tests.tools import write_jsonl
 

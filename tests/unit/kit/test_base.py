@@ -15,19 +15,9 @@ import pytest
 import manycaps
 from manycaps import coco
 from manycaps.caption_tables import columns
-from manycaps.kit.base import (
-    VERSION,
-    as_caption_rows,
-    is_folder,
-    is_path,
-    is_regular_file,
-    looks_like_list,
-    no_such_path,
-    open_regular_file,
-    path_state,
-    take_compute_options,
-    take_load_options,
-)
+from manycaps.kit.files import is_folder, is_path, is_regular_file, no_such_path, open_regular_file, path_state
+from manycaps.kit.module import VERSION, take_compute_options, take_load_options
+from manycaps.kit.rows import as_caption_rows, looks_like_list
 from manycaps.rewards import BleuReward, CiderReward
 from tests.refusals import assert_refused
 from tests.tools import ROOT

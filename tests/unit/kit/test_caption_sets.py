@@ -8,23 +8,17 @@ import pytest
 import scipy.integrate
 import scipy.stats
 
-from manycaps.kit.caption_sets import (
-    DISTRIBUTION_DEFAULTS,
-    Comparison,
-    RowTester,
+from manycaps.kit.sets_intervals import (
     check_clusters,
     clustered_mean,
     clustered_test,
-    combined_p_value,
-    exact_splits,
-    harmonic_mean_p,
     interval_of_rows,
     mean_of_rows,
     one_sided_p_value,
-    random_splits,
-    row_keys,
-    split_p_values,
 )
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
+from manycaps.kit.sets_splits import Comparison, exact_splits, random_splits, row_keys, split_p_values
+from manycaps.kit.sets_tests import RowTester, combined_p_value, harmonic_mean_p
 from tests.refusals import assert_refused
 
 
@@ -251,7 +245,7 @@ def test_neither_the_order_of_rows_nor_the_bound_of_memory_changes_anything(monk
         other = mean_test(NULLS, options, order)
         assert (other.corpus_p_value, other.z) == (first.corpus_p_value, first.z)
         assert other.p_values[np.argsort(order)].tolist() == first.p_values.tolist()
-    monkeypatch.setattr("manycaps.kit.caption_sets.MAX_NULL_VALUES", 1)
+    monkeypatch.setattr("manycaps.kit.sets_tests.MAX_NULL_VALUES", 1)
     assert str(mean_test(NULLS, options)) == str(first)
 
 

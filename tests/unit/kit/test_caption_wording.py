@@ -10,18 +10,12 @@ import pytest
 import manycaps
 from manycaps.command_line import main
 from manycaps.frequency_tables import write_ngram_counts
-from manycaps.kit import caption_wording
-from manycaps.kit.caption_wording import (
-    caption_trigrams,
-    load_language_model,
-    number_texts,
-    side_sums,
-    telling_phrases,
-    wording_rows,
-    wording_shares,
-    wording_test,
-)
+from manycaps.kit import words_phrases
 from manycaps.kit.parity_tails import TAIL
+from manycaps.kit.words_models import caption_trigrams, load_language_model
+from manycaps.kit.words_phrases import telling_phrases
+from manycaps.kit.words_predictability import number_texts, side_sums, wording_rows
+from manycaps.kit.words_tests import wording_shares, wording_test
 from tests.oracles.wording_loop import LoopModel, caption_ngrams, loop_influences, loop_slor, phrase_p_value
 from tests.refusals import assert_refused
 
@@ -151,7 +145,8 @@ def test_a_fault_of_all_captions_is_certain_with_many_rows():
 
 def test_gap_and_its_variance_by_hand():
     """One candidate and two references, without influences: (1 + 1 / 2) times the variance of the three."""
-    from manycaps.kit.caption_wording import WordingRows, _split_variance
+    from manycaps.kit.words_predictability import WordingRows
+    from manycaps.kit.words_tests import _split_variance
 
     rows = WordingRows(np.array([[1, 2]] * 12), np.tile([2.0, 1.0, 0.0], 12), *np.zeros((2, 36)))
     assert rows.gaps.tolist() == [1.5] * 12
@@ -203,8 +198,8 @@ def test_shuffled_words_are_odd_and_frequent_ones_formulaic():
 
 def bounds_of(rows, monkeypatch, clusters=None):
     """The bound on the p-value of the phrase "x" in rows as `phrase_p_value` takes them; unadjusted, one-sided."""
-    monkeypatch.setattr(caption_wording, "LEAST_TEXTS", 1)
-    monkeypatch.setattr(caption_wording, "DISCOVERY_RATE", 1.0)
+    monkeypatch.setattr(words_phrases, "LEAST_TEXTS", 1)
+    monkeypatch.setattr(words_phrases, "DISCOVERY_RATE", 1.0)
     texts = [(m, [["a", *(["x"] if x else [])] for x in has]) for m, has in rows]
     phrases = telling_phrases(number_texts([t[:m] for m, t in texts], [t[m:] for m, t in texts]), clusters)
     return next(phrase for phrase in phrases if phrase.phrase == "x" or "x" in phrase.phrase.split())

@@ -18,7 +18,6 @@ from tqdm import tqdm
 
 from manycaps import load
 from manycaps.kit import clip_checkpoints
-from manycaps.kit.base import check_options
 from manycaps.kit.clip_checkpoints import (
     CONFIG_NAME,
     VARIANTS,
@@ -37,6 +36,7 @@ from manycaps.kit.clip_encoder import (
 )
 from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD, merge_lora, read_weights
 from manycaps.kit.images import as_model_pixels
+from manycaps.kit.options import check_options
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
 from tests.large_packages import torch, transformers
 from tests.refusals import assert_refused

@@ -6,23 +6,19 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit import clip_scores
-from manycaps.kit.clip_scores import (
-    PAC_PROMPT,
-    PAC_WEIGHT,
+from manycaps.kit import clip_emscore
+from manycaps.kit.clip_emscore import (
     Match,
     Text,
-    as_image_sets,
     closest_reference,
     count_tokens,
     inverse_document_frequency,
     match_reference,
     match_video,
-    pac_s,
-    ref_pac_s,
-    retrieval_ranks,
 )
-from manycaps.kit.embeddings import PAIRS_AT_ONCE, paired_cosines
+from manycaps.kit.clip_pac import PAC_PROMPT, PAC_WEIGHT, pac_s, ref_pac_s, retrieval_ranks
+from manycaps.kit.clip_sets import as_image_sets
+from manycaps.kit.vectors_checks import PAIRS_AT_ONCE, paired_cosines
 from tests.oracles.emscore_loop import reference_values, video_values, weights_by_document_frequency
 from tests.refusals import assert_refused
 
@@ -52,7 +48,7 @@ def test_paired_cosines_equal_a_loop(monkeypatch):
         for i, j in zip(x_rows, y_rows, strict=True)
     ]
     assert paired_cosines(x, y, x_rows, y_rows) == pytest.approx(slow, rel=1e-12)
-    monkeypatch.setattr("manycaps.kit.embeddings.PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr("manycaps.kit.vectors_checks.PAIRS_AT_ONCE", 7)
     assert paired_cosines(x, y, x_rows, y_rows) == pytest.approx(slow, rel=1e-12)
     assert PAIRS_AT_ONCE > 7
 
@@ -79,7 +75,7 @@ def test_retrieval_in_blocks_is_that_of_all_at_once(monkeypatch):
     rng = np.random.default_rng(0)
     texts, images, rows = rng.normal(size=(50, 4)), rng.normal(size=(20, 4)), rng.integers(0, 20, 50)
     whole = retrieval_ranks(texts, images, rows)
-    monkeypatch.setattr("manycaps.kit.clip_scores.COSINES_AT_ONCE", 40)
+    monkeypatch.setattr("manycaps.kit.clip_pac.COSINES_AT_ONCE", 40)
     assert retrieval_ranks(texts, images, rows).ranks().tolist() == whole.ranks().tolist()
 
 
@@ -110,7 +106,7 @@ def text(n_tokens, d=6, rng=RNG):
 @pytest.mark.parametrize("n_frames", [1, 2, 9, 40])
 @pytest.mark.parametrize("n_tokens", [2, 3, 77])
 def test_video_values_are_those_of_a_slow_loop(n_tokens, n_frames, monkeypatch):
-    monkeypatch.setattr(clip_scores, "FRAMES_AT_ONCE", 8)
+    monkeypatch.setattr(clip_emscore, "FRAMES_AT_ONCE", 8)
     caption, frames = text(n_tokens), RNG.standard_normal((n_frames, 6)).astype(np.float32)
     expected = video_values(caption.tokens.tolist(), caption.weights.tolist(), frames.tolist())
     assert tuple(match_video(caption, frames)) == pytest.approx(expected, abs=TOLERANCE)

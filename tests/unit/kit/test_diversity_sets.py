@@ -7,19 +7,17 @@ import pytest
 
 import manycaps
 from manycaps.functional import distinct_k, utility_k
-from manycaps.kit.diversity_sets import (
+from manycaps.kit.ngrams import NgramIndex
+from manycaps.kit.sets_answers import answer_values
+from manycaps.kit.sets_diversity import MOST_CAPTIONS, check_set_sizes, pairwise_distance
+from manycaps.kit.sets_vendi import (
     LARGEST_ORDER,
-    MOST_CAPTIONS,
-    answer_values,
-    check_set_sizes,
     feature_eigenvalues,
     kernel_eigenvalues,
     ngram_features,
-    pairwise_distance,
     unit_rows,
     vendi_scores,
 )
-from manycaps.kit.ngram_scores import NgramIndex
 from tests.oracles.answers_by_enumeration import answers, answers_in_order
 from tests.refusals import assert_refused
 

@@ -18,21 +18,12 @@ import numpy as np
 import pytest
 
 import manycaps
-import manycaps.kit.embeddings as encoders
-from manycaps.kit import base
+from manycaps.kit import files, vectors_folders, vectors_models, vectors_sentences
 from manycaps.kit.clip_model import ClipModel
-from manycaps.kit.embeddings import (
-    BYTES_PER_ENTRY,
-    DEFAULT_ENCODER,
-    ENCODER_DEFAULTS,
-    RememberedFeatures,
-    SentenceEncoder,
-    load_model,
-    model_folder,
-    read_word_vectors,
-    sentence_windows,
-    sentences,
-)
+from manycaps.kit.vectors_folders import DEFAULT_ENCODER, load_model, model_folder
+from manycaps.kit.vectors_models import BYTES_PER_ENTRY, RememberedFeatures
+from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder, sentence_windows, sentences
+from manycaps.kit.vectors_words import read_word_vectors
 from tests.clip_checkpoints import small_weights
 from tests.large_packages import OnFirstUse, torch
 from tests.oracles.tiny_sentence_model import save_tiny_model
@@ -69,7 +60,7 @@ def no_hub(monkeypatch, tmp_path):
 
 @pytest.fixture
 def no_package(monkeypatch):
-    monkeypatch.setattr(encoders, "PACKAGE_MODULE", "no_such_package_of_weights")
+    monkeypatch.setattr(vectors_folders, "PACKAGE_MODULE", "no_such_package_of_weights")
 
 
 def options(**changes):
@@ -118,7 +109,7 @@ def counting_encoder(tiny_model, monkeypatch):
         model.encode = lambda captions, **keywords: asked.extend(captions) or encode(captions, **keywords)
         return model
 
-    monkeypatch.setattr(encoders, "load_model", load_counted)
+    monkeypatch.setattr(vectors_sentences, "load_model", load_counted)
     encoder = SentenceEncoder()
     return lambda captions, **changes: embed(captions, encoder, encoder=tiny_model, **changes), loaded, asked
 
@@ -269,7 +260,7 @@ def test_what_is_set_around_changes_no_vector_and_stays_set(clip_weights, set_ar
 
 
 def test_the_last_thread_that_leaves_turns_the_switches_back():
-    before, context = switches(), encoders.FULL_PRECISION
+    before, context = switches(), vectors_models.FULL_PRECISION
     with contextlib.ExitStack() as first, contextlib.ExitStack() as second:
         first.enter_context(context)
         within = switches()
@@ -321,7 +312,7 @@ def test_the_message_of_a_device_has_no_lines_for_programmers(monkeypatch):
     message = (
         "device: expected 'auto' or a device of this machine, got 'cuda:3' (CUDA error: invalid device ordinal). Use"
     )
-    assert_refused(ValueError, message, encoders.as_device, "cuda:3")
+    assert_refused(ValueError, message, vectors_models.as_device, "cuda:3")
 
 
 NO_FOLDER = "encoder: expected a folder with a sentence-transformers model, got"
@@ -350,13 +341,13 @@ def test_a_missing_library_is_said_before_a_model_is_fetched(package, no_hub, mo
 
 
 def test_without_the_hub_the_package_is_used_and_the_log_says_so(no_hub, caplog):
-    pytest.importorskip(encoders.PACKAGE_MODULE, reason="the package with the weights is not installed")
+    pytest.importorskip(vectors_folders.PACKAGE_MODULE, reason="the package with the weights is not installed")
     with caplog.at_level(logging.WARNING):
         folder = model_folder(DEFAULT_ENCODER)
-    assert folder.parent.name == encoders.PACKAGE_MODULE
+    assert folder.parent.name == vectors_folders.PACKAGE_MODULE
     assert len(no_hub) == 1
     assert caplog.messages == [
-        f"The Hub did not return {DEFAULT_ENCODER}; using the copy in the package {encoders.PACKAGE}."
+        f"The Hub did not return {DEFAULT_ENCODER}; using the copy in the package {vectors_folders.PACKAGE}."
     ]
 
 
@@ -403,16 +394,16 @@ def test_a_module_without_its_model_ends_in_one_line_that_says_what_to_install(n
 def cache_default_model(tmp_path, source, files=None):
     """Lay the files out as the hub's cache does."""
     repository = tmp_path / f"models--{DEFAULT_ENCODER.replace('/', '--')}"
-    snapshot = repository / "snapshots" / encoders.DEFAULT_REVISION
-    for name in files or encoders.DEFAULT_FILES:
+    snapshot = repository / "snapshots" / vectors_folders.DEFAULT_REVISION
+    for name in files or vectors_folders.DEFAULT_FILES:
         (snapshot / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source / name, snapshot / name)
     return snapshot
 
 
 def test_a_complete_cache_is_used_without_asking_the_hub(no_hub, tmp_path):
-    pytest.importorskip(encoders.PACKAGE_MODULE, reason="the package with the weights is not installed")
-    snapshot = cache_default_model(tmp_path / "empty", encoders._package_folder())
+    pytest.importorskip(vectors_folders.PACKAGE_MODULE, reason="the package with the weights is not installed")
+    snapshot = cache_default_model(tmp_path / "empty", vectors_folders._package_folder())
     assert model_folder(DEFAULT_ENCODER) == snapshot
     assert no_hub == []
     (snapshot / "model.safetensors").write_bytes(b"damaged")
@@ -547,7 +538,7 @@ def test_refuses_what_is_no_gzip_file(tmp_path):
 
 @pytest.mark.parametrize("line", [b"a 1 2\n", b"a "], ids=["lines", "one line without an end"])
 def test_a_compressed_file_of_word_vectors_expands_within_a_limit(line, tmp_path, monkeypatch):
-    monkeypatch.setattr(base, "EXPANSION_BYTES", 1 << 16)
+    monkeypatch.setattr(files, "EXPANSION_BYTES", 1 << 16)
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(line * 400_000))
     message = "encoder: .*a.txt.gz': expected a .gz file that expands to at most 200 times its size, got one of"
     assert_refused(ValueError, message, read_word_vectors, tmp_path / "a.txt.gz")

@@ -5,17 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import manycaps.kit.kernel_tests as pair_averages
-import manycaps.kit.kernel_tests as pooled
-from manycaps.kit.kernel_tests import (
-    Moments,
-    joint_mmd_squared,
-    laplace_kernel,
-    map_blocks,
-    n_threads,
-    squared_distances,
-    without_own,
-)
+from manycaps.kit import mmd_blocks, mmd_pooled
+from manycaps.kit.frechet import Moments
+from manycaps.kit.mmd_blocks import map_blocks, n_threads
+from manycaps.kit.mmd_kernels import laplace_kernel, squared_distances, without_own
+from manycaps.kit.mmd_squared import joint_mmd_squared
 
 ROW = np.array([[[0.0, 0.0], [3.0, 4.0], [1.0, 0.0]]])
 
@@ -71,7 +65,7 @@ N_VECTORS = 300
 @pytest.fixture(autouse=True)
 def sample_early(monkeypatch):
     """A few hundred vectors are enough to be sampled."""
-    monkeypatch.setattr(pair_averages, "MAX_SORTED", 10_000)
+    monkeypatch.setattr(mmd_blocks, "MAX_SORTED", 10_000)
 
 
 def corpus(seed=0, most=1):
@@ -91,13 +85,13 @@ def as_one_row(vectors, candidates, references, sigma, estimator="unbiased"):
 
 def n_visits(monkeypatch):
     """What the passes over all pairs are called, as they begin."""
-    visits, map_blocks = [], pooled.map_blocks
+    visits, map_blocks = [], mmd_blocks.map_blocks
 
     def count_visits(work, vectors, pair_values, progress, what, block_size):
         visits.append(what)
         return map_blocks(work, vectors, pair_values, progress, what, block_size)
 
-    for module in (pooled, pair_averages):
+    for module in (mmd_pooled, mmd_blocks):
         monkeypatch.setattr(module, "map_blocks", count_visits)
     return visits
 
@@ -106,18 +100,18 @@ def n_visits(monkeypatch):
 @pytest.mark.parametrize("rule", ["median", "mean"])
 @pytest.mark.parametrize("most", [1, 3])
 def test_one_visit_gives_the_value_of_one_row(monkeypatch, most, rule, estimator):
-    monkeypatch.setattr(pooled, "SERIES_TOLERANCE", 1e-4)  # a sample of 300 vectors is a poor one
-    monkeypatch.setattr(pooled, "N_TERMS", 14)
+    monkeypatch.setattr(mmd_pooled, "SERIES_TOLERANCE", 1e-4)  # a sample of 300 vectors is a poor one
+    monkeypatch.setattr(mmd_pooled, "N_TERMS", 14)
     visits, (vectors, *counts) = n_visits(monkeypatch), corpus(most=most)
-    value = float(pooled.pooled_mmd_squared(vectors, *counts, rule, estimator, block_size=64))
+    value = float(mmd_pooled.pooled_mmd_squared(vectors, *counts, rule, estimator, block_size=64))
     assert value == pytest.approx(as_one_row(vectors, *counts, rule, estimator), abs=1e-12)
     assert visits == [f"pooled {rule}"]
 
 
 def test_a_poor_sample_costs_a_second_visit_and_no_accuracy(monkeypatch):
     visits, (vectors, *counts) = n_visits(monkeypatch), corpus()
-    monkeypatch.setattr(pooled, "SERIES_TOLERANCE", 0.0)
-    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
+    monkeypatch.setattr(mmd_pooled, "SERIES_TOLERANCE", 0.0)
+    value = float(mmd_pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
     assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
     assert visits == ["pooled median", "pooled median", "pooled kernel"]
 
@@ -125,9 +119,9 @@ def test_a_poor_sample_costs_a_second_visit_and_no_accuracy(monkeypatch):
 @pytest.mark.parametrize("bracket", [(0.0, 1e-6), (1e6, 1e7), (1e-6, 1e6)])
 def test_a_bracket_without_the_median_or_with_too_much_is_noticed(monkeypatch, bracket):
     vectors, *counts = corpus()
-    monkeypatch.setattr(pair_averages, "_sample_bracket", lambda *_: bracket)
-    monkeypatch.setattr(pair_averages, "MAX_BRACKETED", 1000)
-    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
+    monkeypatch.setattr(mmd_blocks, "_sample_bracket", lambda *_: bracket)
+    monkeypatch.setattr(mmd_blocks, "MAX_BRACKETED", 1000)
+    value = float(mmd_pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
     assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
 
 
@@ -135,22 +129,22 @@ def test_mostly_equal_texts_have_a_bandwidth_of_zero():
     vectors, *_ = corpus()
     counts = np.ones((2, N_VECTORS), dtype=int)
     counts[:, 0] = 800
-    value = float(pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
+    value = float(mmd_pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
     assert value == pytest.approx(as_one_row(vectors, *counts, 1e-9), abs=1e-13)
 
 
 def test_the_number_of_cores_changes_no_bit(monkeypatch):
     values = set()
     for n_cores in (1, 2, 5):
-        monkeypatch.setattr("manycaps.kit.kernel_tests.n_threads", lambda n=n_cores: n)
-        values.add(float(pooled.pooled_mmd_squared(*corpus(), block_size=32)))
+        monkeypatch.setattr("manycaps.kit.mmd_blocks.n_threads", lambda n=n_cores: n)
+        values.add(float(mmd_pooled.pooled_mmd_squared(*corpus(), block_size=32)))
     assert len(values) == 1
 
 
 def test_the_p_value_takes_its_bandwidth_from_one_visit(monkeypatch):
     visits, (vectors, *counts) = n_visits(monkeypatch), corpus()
     draws = np.random.default_rng(2).permuted(np.tile(counts[0], (20, 1)), axis=1).T.astype(float)
-    p_value = pooled.pooled_mmd_p_value(vectors, *counts, [draws])
+    p_value = mmd_pooled.pooled_mmd_p_value(vectors, *counts, [draws])
     assert visits == ["pooled median", "pooled kernel"]
     sigma = np.sqrt(np.sort(squared_distances(vectors[None])[0][np.triu_indices(N_VECTORS, 1)])[44_849 // 2]) / 2
     values = [as_one_row(vectors, draw.astype(int), 1 - draw.astype(int), sigma) for draw in draws.T]

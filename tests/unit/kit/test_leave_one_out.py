@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 import manycaps
 from manycaps import functional
-from manycaps.kit import leave_one_out, ngram_scores
+from manycaps.kit import leave_one_out, ngrams
 from manycaps.kit.leave_one_out import (
     Sources,
     check_interval,
@@ -25,9 +25,10 @@ from manycaps.kit.leave_one_out import (
     summary,
     without_tail,
 )
-from manycaps.kit.meteor15_scores import load_lexicon
-from manycaps.kit.ngram_scores import NgramIndex, drawn_cider_d
-from manycaps.kit.tokenization import RowTexts
+from manycaps.kit.meteor15_data import load_lexicon
+from manycaps.kit.ngrams import NgramIndex
+from manycaps.kit.ngrams_cider import drawn_cider_d
+from manycaps.kit.words_numbers import RowTexts
 from tests.meteor15_data import write_data
 from tests.oracles import triangle_rank_loop
 from tests.refusals import assert_refused
@@ -188,7 +189,7 @@ def test_parts_of_cider_d_do_not_matter(monkeypatch):
     rows = [[["a", "dog", "runs"], ["a", "dog"], ["the", "dog", "runs"]], [["a", "cat"], ["a", "cat", "runs"]]]
     (draw,) = draws_of(rows, 1, None)
     whole = drawn_cider_d(NgramIndex.of_sets(rows), draw.hypotheses[:, 0], draw.references)
-    monkeypatch.setattr(ngram_scores, "MAX_TERMS", 1)
+    monkeypatch.setattr(ngrams, "MAX_TERMS", 1)
     assert drawn_cider_d(NgramIndex.of_sets(rows), draw.hypotheses[:, 0], draw.references) == pytest.approx(
         whole, abs=1e-15
     )

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from tqdm import tqdm
 
 import manycaps
-from manycaps.kit import meteor15_scores
-from manycaps.kit.meteor15_scores import (
-    best_statistics,
+from manycaps.kit import meteor15_data, meteor15_scores
+from manycaps.kit.meteor15_data import (
     check_data_source,
     check_language,
     compile_table,
@@ -24,8 +23,11 @@ from manycaps.kit.meteor15_scores import (
     load_meteor15_data,
     table_folder,
 )
-from manycaps.kit.meteor15_search import Meteor15Lexicon, Prefixes, java_hash, load_stemmer, meteor15_words
-from manycaps.kit.tokenization import ptb_tokenize
+from manycaps.kit.meteor15_relations import Meteor15Lexicon
+from manycaps.kit.meteor15_scores import best_statistics
+from manycaps.kit.meteor15_stems import load_stemmer
+from manycaps.kit.meteor15_words import Prefixes, java_hash, meteor15_words
+from manycaps.kit.words_ptb import ptb_tokenize
 from tests.meteor15_data import PARAPHRASES, small_lexicon, write_data, write_jar, write_paraphrases
 from tests.modules.sample_inputs import small_meteor15_data
 from tests.oracles import meteor15_loop
@@ -202,7 +204,7 @@ def test_trm_meteor_takes_these_scores_on_request():
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     """A cache of this test's own."""
-    monkeypatch.setattr(meteor15_scores.huggingface_hub, "cached_assets_path", cache_of(tmp_path / "cache"))
+    monkeypatch.setattr(meteor15_data.huggingface_hub, "cached_assets_path", cache_of(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
@@ -253,9 +255,7 @@ def test_the_same_data_from_a_folder_and_from_a_jar(tmp_path):
 
 def test_the_table_is_compiled_once_for_each_content(tmp_path, monkeypatch):
     compiled = []
-    monkeypatch.setattr(
-        meteor15_scores, "compile_table", lambda *given: compiled.append(given) or compile_table(*given)
-    )
+    monkeypatch.setattr(meteor15_data, "compile_table", lambda *given: compiled.append(given) or compile_table(*given))
     folder = write_data(tmp_path / "folder")
     for _ in range(2):
         load_meteor15_data(folder, tqdm)
@@ -274,11 +274,11 @@ def test_an_interrupted_compilation_leaves_nothing(tmp_path, own_cache, monkeypa
         raise KeyboardInterrupt
 
     for name in ("compile_table", "_write_table"):
-        monkeypatch.setattr(meteor15_scores, name, interrupt)
+        monkeypatch.setattr(meteor15_data, name, interrupt)
         with pytest.raises(KeyboardInterrupt):
             load_meteor15_data(folder, tqdm)
         monkeypatch.undo()
-        monkeypatch.setattr(meteor15_scores.huggingface_hub, "cached_assets_path", cache_of(own_cache))
+        monkeypatch.setattr(meteor15_data.huggingface_hub, "cached_assets_path", cache_of(own_cache))
     monkeypatch.setattr(os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
         load_meteor15_data(folder, tqdm)
@@ -297,7 +297,7 @@ def test_what_a_killed_process_left_is_overwritten(tmp_path):
 
 
 def load_in_a_process(folder, cache):
-    meteor15_scores.huggingface_hub.cached_assets_path = cache_of(cache)
+    meteor15_data.huggingface_hub.cached_assets_path = cache_of(cache)
     return phrases_of(load_meteor15_data(folder, tqdm).paraphrases)
 
 

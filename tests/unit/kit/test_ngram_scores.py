@@ -11,20 +11,18 @@ from hypothesis import strategies as st
 from manycaps import coco, functional, load
 from manycaps.catalog import MODULES
 from manycaps.command_line import main
-from manycaps.kit import ngram_scores
-from manycaps.kit.clip_scores import TokenFrequency, check_idf, load_token_frequency
-from manycaps.kit.ngram_scores import (
-    CrossBleu,
+from manycaps.kit import ngrams, ngrams_rouge
+from manycaps.kit.clip_emscore import TokenFrequency, check_idf, load_token_frequency
+from manycaps.kit.ngrams import NgramIndex
+from manycaps.kit.ngrams_bleu import CrossBleu, bleu_scores, bleu_statistics
+from manycaps.kit.ngrams_cider import cider_d_scores
+from manycaps.kit.ngrams_documents import (
     DocumentFrequency,
-    NgramIndex,
-    bleu_scores,
-    bleu_statistics,
     check_document_frequency,
-    cider_d_scores,
-    common_lengths,
     document_frequencies,
     load_document_frequency,
 )
+from manycaps.kit.ngrams_rouge import common_lengths
 from manycaps.rewards import CiderReward, EnergyReward
 from tests.meteor15_data import write_data
 from tests.oracles import bleu_rouge_loop
@@ -216,16 +214,16 @@ def test_batches_do_not_matter(monkeypatch):
     pairs = np.array([(i, j) for i in range(1, 11) for j in range(1, 11)])
     index = NgramIndex.of_sets([texts])
     whole = common_lengths(index, *pairs.T)
-    monkeypatch.setattr(ngram_scores, "MAX_CELLS", 64)
+    monkeypatch.setattr(ngrams_rouge, "MAX_CELLS", 64)
     assert common_lengths(index, *pairs.T).tolist() == whole.tolist()
     assert whole.tolist() == [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]
 
 
 def test_parts_of_pairs_do_not_matter(monkeypatch):
     rows = [[list("abcabc"[:n]) for n in (1, 4, 6)], [], [list("cab")]], [[list("bca"), list("ab")], [["a"]], [["c"]]]
-    whole, statistics = ngram_scores.candidate_scores(*rows)
-    monkeypatch.setattr(ngram_scores, "MAX_PAIRS", 3)
-    scores, statistics_of_parts = ngram_scores.candidate_scores(*rows)
+    whole, statistics = ngrams_rouge.candidate_scores(*rows)
+    monkeypatch.setattr(ngrams, "MAX_PAIRS", 3)
+    scores, statistics_of_parts = ngrams_rouge.candidate_scores(*rows)
     assert len(list(NgramIndex.of_rows(*rows).pair_parts())) == 3
     assert {key: values.tolist() for key, values in scores.items()} == {key: whole[key].tolist() for key in whole}
     assert statistics_of_parts.tolist() == statistics.tolist()
@@ -240,5 +238,5 @@ def test_texts_of_more_words_than_a_number_has_bits(monkeypatch):
     # A call by itself for each pair, so that short ones meet no long one; then all by Python's numbers.
     assert [common_lengths(index, pair[:1], pair[1:]).tolist()[0] for pair in pairs] == expected
     assert common_lengths(index, *pairs.T).tolist() == expected
-    monkeypatch.setattr(ngram_scores, "N_BITS", 0)
+    monkeypatch.setattr(ngrams_rouge, "N_BITS", 0)
     assert common_lengths(index, *pairs.T).tolist() == expected

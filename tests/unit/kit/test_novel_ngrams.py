@@ -8,7 +8,7 @@ import pytest
 
 import manycaps
 from manycaps import functional
-from manycaps.kit import base
+from manycaps.kit import files
 from manycaps.kit.novel_ngrams import NO_ROW, caption_novelty
 from tests.oracles.novelty_loop import novelty
 
@@ -137,8 +137,8 @@ def test_a_damaged_file_of_training_captions_is_named(content, tmp_path):
 
 @pytest.mark.parametrize("line", [b"a dog\n", b"a "], ids=["lines", "one line without an end"])
 def test_training_captions_expand_within_a_limit(line, tmp_path, monkeypatch):
-    monkeypatch.setattr(base, "EXPANSION_BYTES", 1 << 16)
-    monkeypatch.setattr(base, "PIECE_OF_EXPANDED", 1 << 14)
+    monkeypatch.setattr(files, "EXPANSION_BYTES", 1 << 16)
+    monkeypatch.setattr(files, "PIECE_OF_EXPANDED", 1 << 14)
     path = tmp_path / "training.txt.gz"
     path.write_bytes(gzip.compress(line * 400_000))
     module = manycaps.load("novelty", training=str(path))

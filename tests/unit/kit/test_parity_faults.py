@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from manycaps.kit.caption_wording import number_texts, sentence_scores
 from manycaps.kit.parity_faults import (
     CorpusFaults,
     Fault,
@@ -38,6 +37,7 @@ from manycaps.kit.parity_texts import (
     sentences_of_rows,
     text_words,
 )
+from manycaps.kit.words_predictability import number_texts, sentence_scores
 from tests.oracles.faults_loop import repeated_shares, text_shares
 from tests.oracles.wording_loop import LoopModel, caption_ngrams
 from tests.simulated_people import drawn_distances, kept_distances

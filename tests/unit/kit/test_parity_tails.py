@@ -8,8 +8,9 @@ import pytest
 import scipy.stats
 
 from manycaps.functional import human_parity_test, human_tails
-from manycaps.kit.parity_tails import TAILS, TESTED, PeopleDistances, SplitTails, TailDistances, corpus_tails, words_of
-from manycaps.kit.parity_tests import conformal_p_values, distance_histogram, parity_result, row_columns
+from manycaps.kit.parity_corpus import conformal_p_values, distance_histogram, parity_result, row_columns
+from manycaps.kit.parity_tails import TAILS, TESTED, PeopleDistances, SplitTails, TailDistances, corpus_tails
+from manycaps.kit.parity_words import words_of
 from tests.oracles.tails_loop import split_share, tail_shares
 from tests.refusals import assert_refused, reads
 from tests.simulated_people import distances_of, drawn_distances, kept_distances

@@ -10,7 +10,9 @@ import scipy.stats
 
 import manycaps
 from manycaps.functional import human_gaps, human_parity_test
-from manycaps.kit.parity_tails import (
+from manycaps.kit.parity_corpus import smallest_parity_p_value
+from manycaps.kit.parity_gaps import gaps_test, row_gaps
+from manycaps.kit.parity_power import (
     detectable_gap,
     noncentrality,
     rows_for_gap,
@@ -18,7 +20,6 @@ from manycaps.kit.parity_tails import (
     rows_needed_of_clusters,
     spread_of_effect,
 )
-from manycaps.kit.parity_tests import gaps_test, row_gaps, smallest_parity_p_value
 from tests.refusals import assert_refused
 from tests.simulated_people import distances_of, drawn_distances
 

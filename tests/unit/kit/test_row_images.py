@@ -10,9 +10,10 @@ import pytest
 
 import manycaps
 from manycaps.functional import human_wording, paired_test
-from manycaps.kit.base import InputError, as_label, as_labels
+from manycaps.kit.errors import InputError
+from manycaps.kit.module import as_label, as_labels
 from manycaps.kit.row_images import clusters_of_images, image_numbers, repeated_texts
-from manycaps.kit.tokenization import tokenize_rows
+from manycaps.kit.words_tokenizers import tokenize_rows
 
 PEOPLE = manycaps.load_sample()["references"]
 CAPTIONS = ["a dog runs", "the dog is fast", "dogs on a lawn", "an animal plays"]
@@ -293,7 +294,7 @@ def test_references_of_the_image_are_no_training_captions():
 def test_a_model_that_knows_the_references_is_told(name):
     from collections import Counter
 
-    from manycaps.kit.caption_wording import caption_trigrams
+    from manycaps.kit.words_models import caption_trigrams
 
     rows = drawn_people()
     captions, references = [row[:3] for row in rows], [row[3:] for row in rows]

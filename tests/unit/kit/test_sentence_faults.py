@@ -8,7 +8,7 @@ import pytest
 
 import manycaps
 from manycaps import functional
-from manycaps.kit import embeddings
+from manycaps.kit import vectors_sentences
 from tests.refusals import refusals
 
 WORDS = ("dog", "cat", "car", "sea", "boat", "tree", "man", "bus")
@@ -53,7 +53,7 @@ def test_shares_by_hand(candidate, unsupported, omitted):
 
 @pytest.mark.parametrize(("most", "clusters"), [(3, None), (3, [i // 2 for i in range(30)]), (1, None)])
 def test_values_are_the_module_s(monkeypatch, most, clusters):
-    monkeypatch.setattr(embeddings.SentenceEncoder, "embed", lambda self, texts, options, progress: embed(texts))
+    monkeypatch.setattr(vectors_sentences.SentenceEncoder, "embed", lambda self, texts, options, progress: embed(texts))
     candidates, references = drawn_rows(30, most)
     clusters = list(range(30)) if clusters is None else clusters
     module = manycaps.load("human_parity")

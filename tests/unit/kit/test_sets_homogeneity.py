@@ -7,7 +7,6 @@ import pytest
 import scipy.stats
 
 from manycaps.functional import homogeneity_matrix, homogeneity_test
-from manycaps.kit.caption_sets import mean_of_rows, one_sided_p_value
 from manycaps.kit.sets_homogeneity import (
     PEOPLE,
     as_other_models,
@@ -20,6 +19,7 @@ from manycaps.kit.sets_homogeneity import (
     pair_rows,
     warn_of_few_prompts,
 )
+from manycaps.kit.sets_intervals import mean_of_rows, one_sided_p_value
 from tests.oracles import homogeneity_splits
 from tests.refusals import assert_refused
 

@@ -16,19 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manycaps import functional
-from manycaps.kit import ngram_scores, tokenization
-from manycaps.kit.ngram_scores import NgramIndex, bleu_statistics, cider_scores, document_frequencies
-from manycaps.kit.tokenization import (
-    REMOVED_TOKENS,
+from manycaps.kit import ngrams, ngrams_documents, words_numbers, words_ptb, words_tokenizers
+from manycaps.kit.ngrams import NgramIndex
+from manycaps.kit.ngrams_bleu import bleu_statistics
+from manycaps.kit.ngrams_cider import cider_scores
+from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.words_numbers import RowTexts, number_keys
+from manycaps.kit.words_ptb import REMOVED_TOKENS, ptb_tokenize, ptb_tokens
+from manycaps.kit.words_tokenizers import (
     SOURCES,
-    RowTexts,
     TokenizerSource,
     check_named,
     is_named,
     load_tokenizer,
-    number_keys,
-    ptb_tokenize,
-    ptb_tokens,
     tokenize_rows,
     versioned_name,
 )
@@ -62,7 +62,7 @@ def test_tokens_are_clean_for_any_text(caption):
 
 @given(st.lists(CAPTIONS, max_size=6), st.randoms(use_true_random=False))
 def test_neither_memory_nor_order_changes_the_tokens(captions, order):
-    tokenization._remembered.clear()
+    words_ptb._remembered.clear()
     fresh = [ptb_tokens(caption) for caption in captions]
     assert ptb_tokenize(captions) == fresh
     rows = list(range(len(captions)))
@@ -72,21 +72,21 @@ def test_neither_memory_nor_order_changes_the_tokens(captions, order):
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map(" ".join))
 def test_words_looked_up_one_by_one_equal_the_whole_caption_scanned(caption):
-    assert ptb_tokens(caption) == tokenization._scan(caption)
+    assert ptb_tokens(caption) == words_ptb._scan(caption)
 
 
 def test_the_memory_is_bounded(monkeypatch):
-    monkeypatch.setattr(tokenization, "N_REMEMBERED_WORDS", 10)
-    monkeypatch.setattr(tokenization, "_remembered", {})
+    monkeypatch.setattr(words_ptb, "N_REMEMBERED_WORDS", 10)
+    monkeypatch.setattr(words_ptb, "_remembered", {})
     captions = [f"word{chr(97 + i % 26)}x{'y' * (i // 26)}" for i in range(100)]
     assert ptb_tokenize(captions) == [[caption] for caption in captions]
-    assert len(tokenization._remembered) <= 10
-    ptb_tokens("z" * (tokenization.LONGEST_REMEMBERED_WORD + 1))
-    assert all(len(word) <= tokenization.LONGEST_REMEMBERED_WORD for word in tokenization._remembered)
+    assert len(words_ptb._remembered) <= 10
+    ptb_tokens("z" * (words_ptb.LONGEST_REMEMBERED_WORD + 1))
+    assert all(len(word) <= words_ptb.LONGEST_REMEMBERED_WORD for word in words_ptb._remembered)
 
 
 def test_threads_agree(monkeypatch):
-    monkeypatch.setattr(tokenization, "N_REMEMBERED_WORDS", 20)  # emptied again and again
+    monkeypatch.setattr(words_ptb, "N_REMEMBERED_WORDS", 20)  # emptied again and again
     captions = [f"{piece} dog{i % 97} ran" for i, piece in enumerate(PIECES * 5)]
     expected = ptb_tokenize(captions)
     with ThreadPoolExecutor(4) as pool:
@@ -100,14 +100,14 @@ def test_threads_agree(monkeypatch):
 def test_time_grows_with_the_length_and_no_faster(unit, monkeypatch):
     """Counts characters looked at, not seconds: every shape sees at most `LONGEST_SHAPE` characters per token."""
     n_scanned = 0
-    scan = tokenization._shape_at
+    scan = words_ptb._shape_at
 
     def count_scan(text, start):
         nonlocal n_scanned
         n_scanned += 1
         return scan(text, start)
 
-    monkeypatch.setattr(tokenization, "_shape_at", count_scan)
+    monkeypatch.setattr(words_ptb, "_shape_at", count_scan)
     n_places = []
     for n in (500, 5_000):
         n_scanned = 0
@@ -256,12 +256,12 @@ def test_each_distinct_caption_is_tokenized_once_and_tokens_by_name_are_remember
 
     assert tokenize_rows([["ab"], ["ab", "c"]], split) == [[["a", "b"]], [["a", "b"], ["c"]]]
     assert asked == ["ab", "c"]
-    monkeypatch.setitem(tokenization.SOURCES, "char", TokenizerSource((), "", (), lambda: split))
-    tokenization._token_cache.cache_clear()
+    monkeypatch.setitem(words_tokenizers.SOURCES, "char", TokenizerSource((), "", (), lambda: split))
+    words_tokenizers._token_cache.cache_clear()
     for _ in range(2):
         assert tokenize_rows([["ab"], ["ab", "c"]], "char") == [[["a", "b"]], [["a", "b"], ["c"]]]
     assert asked == ["ab", "c"] * 2
-    tokenization._token_cache.cache_clear()
+    words_tokenizers._token_cache.cache_clear()
 
 
 UNSPACED = [*(SENTENCES[name][0] for name in ("zh", "ja", "th")), "狗在奔跑", "一只名叫 Rex 的狗在沙滩上奔跑"]
@@ -319,7 +319,7 @@ def index_of(rows):
 def test_rows_by_themselves_have_the_same_bits(rows):
     """Neither the other rows nor what is kept changes a digit."""
     counts = document_frequencies([own for _, own in rows])
-    given = {"frequency": ngram_scores.joined_frequency(counts), "n_documents": len(rows)}
+    given = {"frequency": ngrams_documents.joined_frequency(counts), "n_documents": len(rows)}
     counted = cider_scores(index_of(rows)).tolist()
     assert cider_scores(index_of(rows), **given).tolist() == counted
     alone = [value for row in rows for value in cider_scores(index_of([row]), **given).tolist()]
@@ -331,8 +331,8 @@ def test_nothing_kept_and_every_way_to_sort(monkeypatch):
     texts = index_of(rows)
     expected = bleu_statistics(texts), cider_scores(texts)
     assert texts.orders(4) is not texts.orders(4)
-    monkeypatch.setattr(ngram_scores, "MOST_KEPT_WORDS", 0)
-    monkeypatch.setattr(ngram_scores, "KEY_BITS", 1)
+    monkeypatch.setattr(ngrams, "MOST_KEPT_WORDS", 0)
+    monkeypatch.setattr(words_numbers, "KEY_BITS", 1)
     texts = index_of(rows)
     for first, second in zip(expected, (bleu_statistics(texts), cider_scores(texts)), strict=True):
         assert first.tolist() == second.tolist()

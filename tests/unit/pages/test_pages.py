@@ -11,8 +11,8 @@ import pytest
 from tqdm.auto import tqdm
 
 from manycaps.kit import clip_checkpoints
-from manycaps.kit.base import InputError
 from manycaps.kit.clip_encoder import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder
+from manycaps.kit.errors import InputError
 from manycaps.pages.examples import EXAMPLE_CAPTIONS
 from manycaps.pages.form import Form, build_page, card_body, house_messages
 from manycaps.pages.inputs import (

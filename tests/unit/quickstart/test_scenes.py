@@ -14,7 +14,7 @@ from manycaps.command_line import main
 from manycaps.commands.quickstart import SAMPLE
 from manycaps.comparison.read import ScoredSystem, SystemRow
 from manycaps.comparison.test import AgainstPeople
-from manycaps.kit.base import quote_path
+from manycaps.kit.errors import quote_path
 from manycaps.quickstart import comparison
 from manycaps.quickstart.scenes import read_scenes
 from tests.comparison_cases import compared_systems

@@ -11,8 +11,8 @@ import pytest
 
 from manycaps import functional
 from manycaps.installed_modules import load
-from manycaps.kit.caption_wording import caption_trigrams
-from manycaps.kit.ngram_scores import document_frequencies
+from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.words_models import caption_trigrams
 from manycaps.quickstart.image_metrics import CHECKPOINT
 from manycaps.rewards import (
     BleuReward,

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from manycaps.kit.caption_sets import exact_splits
-from manycaps.kit.parity_tests import gaps_test_of_sums, row_gaps
+from manycaps.kit.parity_gaps import gaps_test_of_sums, row_gaps
+from manycaps.kit.sets_splits import exact_splits
 from manycaps.sampling.decoding_setting import Setting
 from scripts.studies import caption_rows, human_parity_experts, human_parity_power, human_parity_truth, renew_studies
 from scripts.studies.best_temperatures import best_temperature, interval, scenes_needed

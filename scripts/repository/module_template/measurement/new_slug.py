@@ -4,9 +4,10 @@ import math
 
 import evaluate
 
-from .base import DETAILS, About, CollectionModule, signature, value_table
+from .module import CollectionModule, signature
+from .options import DETAILS, About, value_table
 from .text_new_slug import word_overlap
-from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
+from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 _DESCRIPTION = """
 New Slug measures the share of all words of an image's captions that each of them uses.

@@ -3,9 +3,12 @@
 import evaluate
 import numpy as np
 
-from .base import CAPTIONS, DETAILS, About, CollectionModule, build_result, signature, value_table
+from .arrays import build_result
+from .module import CollectionModule, signature
+from .options import DETAILS, About, value_table
+from .rows import CAPTIONS
 from .text_new_slug import word_overlap
-from .tokenization import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
+from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 _DESCRIPTION = """
 New Slug compares the words of each candidate caption with the words of human captions of the same image: the share of

@@ -1,0 +1,478 @@
+"""Wording: are candidates put into words as people's captions are? An n-gram model of people's captions says so.
+
+SLOR of a caption (Pauls and Klein 2012, https://aclanthology.org/P12-1101; Kann et al. 2018,
+https://aclanthology.org/K18-1031) is the mean over its words and its end of log p(word | the two words before) -
+log p(word): how well the words follow each other, whatever rare things they name. p is a trigram model with
+interpolated absolute discounting (Ney et al. 1994, https://doi.org/10.1006/csla.1994.1001), with D = 0.75 and p = 1
+/ (V + 1) at its end, where V is the number of distinct words of all references and the end mark:
+
+    p(w | h) = (max(c(h w) - D, 0) + D t(h) p(w | h')) / c(h)
+
+where c(h) is the sum of c(h w), t(h) the number of w with c(h w) > 0, and h' is h without its first word; if c(h) =
+0 it is p(w | h'). Counts are over the references of all other rows: what a row, or its cluster, adds is subtracted.
+So a reference and a candidate are scored by one model that has seen neither; if people wrote both, they are
+exchangeable.
+
+A candidate is odd if 19 of 20 human captions have a larger SLOR, and formulaic if they have a smaller one; people
+give 5% of each. The wording gap of a row is the mean SLOR of its candidates less its references' mean. Rows share the
+model: the gaps of rows with similar captions are correlated, and `wording_test` adds these covariances to the
+variance. The slow versions of all this are in tests/oracles/wording_loop.py.
+"""
+
+import functools
+import math
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .arrays import Floats, Ints, TokenRows
+from .options import Option, by_value
+from .sets_intervals import cluster_numbers
+from .sets_splits import TIE_TOLERANCE
+from .words_models import LanguageModel, check_language_model
+from .words_numbers import RowTexts, WordNumbers, number_keys, word_ids
+
+# Absolute discount of every count.
+DISCOUNT = 0.75
+
+# Of sums of weights: no larger ones are 0.
+ROUNDING = 1e-9
+
+# Numbers of the marks before and after a caption; words have those after them.
+BEGIN, END, N_MARKS = 0, 1, 2
+
+# Ends of people's SLOR by the names of results.
+WORDING_SHARES = {"odd_wording_share": -1, "formulaic_share": 1}
+
+# What people's own captions have of a share, each by the model of the others' rows.
+OF_PEOPLE = {name: f"{name}_of_people" for name in ("odd_wording_share", "faulty_share")}
+
+# Captions, and pairs of captions, that are listed.
+N_LISTED = 100
+
+# Rows, or clusters, from which on wording is measured: with fewer, the model knows next to nothing.
+LEAST_ROWS_OF_WORDING = 10
+
+# What is said of rows that have one reference each.
+WORDING_ALONE = (
+    "references: expected two per row, since people are compared with each other, got one. Wording alone is measured; "
+    "all other values are NaN."
+)
+
+LANGUAGE_MODEL = {
+    "language_model": Option(
+        None,
+        by_value(check_language_model),
+        "Of wording: path of the n-gram counts of a training corpus, which `manycaps count-ngrams` writes, or a "
+        "mapping; by default counted in the references of all other rows, or clusters. The corpus must not contain the "
+        "references, else people's captions alone are predictable: warned of from 95% of their trigrams on, or all "
+        "trigrams of a quarter of the rows. Held-out captions of COCO, Flickr8k and MSVD have 43% to 73%, and 0% to "
+        "4% of the rows, in corpora of up to 65,000 captions.",
+    )
+}
+
+
+class Order(NamedTuple):
+    """The n-grams of one order, one per position of a text; int64 arrays of numbers.
+
+    A unit is what is left out of the model together: a row, or a cluster of rows.
+    """
+
+    # Shape (n_positions,): the n-gram, its history of n - 1 words, and either with the unit of the text.
+    gram: Ints
+    history: Ints
+    unit_gram: Ints
+    unit_history: Ints
+    # The history of each n-gram, and the n-gram and the history with its unit of each `unit_gram`.
+    history_of_gram: Ints
+    gram_of_pair: Ints
+    history_of_pair: Ints
+
+
+class Counts(NamedTuple):
+    """Counts in the references of other units, for every position: float64 arrays, shape (n_positions,)."""
+
+    # Of the n-gram, of its history, and how many words follow the history.
+    own: Floats
+    total: Floats
+    types: Floats
+
+
+class Texts(NamedTuple):
+    """The texts of all rows, candidates first, by positions: one for every word, and one for the end of each text."""
+
+    sizes: Ints  # (n_rows, 2): numbers of candidates and of references
+    length: Ints  # (n_texts,): positions of each text
+    text: Ints  # (n_positions,): the text of each; n_texts for trigrams of a language model
+    weight: Floats  # (n_positions,): how often each counts in the model
+    word: Ints  # (n_positions,), as are the two words before
+    before: Ints
+    two_before: Ints
+    orders: Sequence[Order]
+    vocabulary: Sequence[str]
+
+
+@dataclass(frozen=True)
+class WordingRows:
+    """The wording of all rows: texts row by row, candidates first."""
+
+    # int64 array, shape (n_rows, 2): numbers of candidates and of references, at least 1.
+    sizes: Ints
+    # float64 arrays, shape (n_texts,): SLOR, and how much larger the sum of the gaps of all other rows is if the text
+    # is among the references of its row, to first order: beside the references as they are, 0 for candidates; and
+    # beside those that random splits have. 0 where the model comes from another corpus.
+    slor: Floats
+    influence: Floats
+    split_influence: Floats
+
+    @functools.cached_property
+    def texts(self) -> RowTexts:
+        """Layout of the texts."""
+        return RowTexts(self.sizes.sum(axis=1))
+
+    @functools.cached_property
+    def is_reference(self) -> np.ndarray:
+        """Which texts are references, shape (n_texts,)."""
+        return are_references(self.sizes)
+
+    @property
+    def gaps(self) -> Floats:
+        """Gap of every row: float64 array, shape (n_rows,)."""
+        means = side_sums(self.slor, self.sizes) / self.sizes
+        gaps: Floats = means[:, 0] - means[:, 1]
+        return np.where(np.abs(gaps) > TIE_TOLERANCE, gaps, 0.0)
+
+    def candidate_slor(self) -> list[list[float]]:
+        """Return the SLOR of every candidate, row by row."""
+        ends = self.texts.first[:-1] + self.sizes[:, 0]
+        return [self.slor[first:end].tolist() for first, end in zip(self.texts.first, ends, strict=False)]
+
+    def part(self, rows: Sequence[int]) -> "WordingRows":
+        """Return some of the rows; the model still counts all of them, and influences are on so many rows."""
+        chosen = np.concatenate([np.arange(self.texts.first[row], self.texts.first[row + 1]) for row in rows])
+        share = len(rows) / len(self.sizes)
+        influences = self.influence[chosen] * share, self.split_influence[chosen] * share
+        return WordingRows(self.sizes[list(rows)], self.slor[chosen], *influences)
+
+
+def are_references(sizes: Ints) -> np.ndarray:
+    """Return which texts are references, row by row, candidates first: a mask of shape (n_texts,)."""
+    rows = RowTexts(sizes.sum(axis=1))
+    return np.asarray(rows.place >= sizes[rows.row, 0])
+
+
+def side_sums(values: Floats, sizes: Ints) -> Floats:
+    """Return the sums over the candidates and over the references of every row, float64, shape (n_rows, 2).
+
+    >>> side_sums(np.array([1.0, 2.0, 4.0]), np.array([[1, 2]])).tolist()
+    [[1.0, 6.0]]
+    """
+    ends = np.cumsum(sizes)
+    sums: Floats = np.add.reduceat(values, np.concatenate(([0], ends[:-1]))).reshape(-1, 2)
+    return sums
+
+
+def wording_rows(
+    candidates: TokenRows,
+    references: TokenRows,
+    clusters: Sequence[Hashable] | None = None,
+    model: LanguageModel | None = None,
+) -> WordingRows:
+    """Score the texts of n_rows rows, each with at least one candidate and one reference, as lists of tokens.
+
+    Without a `model` it is counted in the references of all other rows, or of all other clusters, whose labels
+    `clusters` has for every row. Time and memory are proportional to the number of tokens: 50,000 rows of 1 + 5
+    captions take half a minute and 2 GB at most.
+
+    >>> rows = wording_rows([[["a", "cat"]], [["a", "dog"]]], [[["a", "cat"]], [["a", "dog"]]])
+    >>> rows.slor.round(4).tolist(), rows.gaps.tolist()
+    ([0.1052, 0.1052, 0.1052, 0.1052], [0.0, 0.0])
+    """
+    return wording_of(number_texts(candidates, references, clusters, model), is_tested=model is None)
+
+
+def wording_of(texts: Texts, *, is_tested: bool) -> WordingRows:
+    """Score texts; where the gap is not tested, or no row influences the counts, no influences are computed."""
+    counts = [others_counts(order, texts.weight) for order in texts.orders]
+    words, n_texts = _n_words(texts), len(texts.length)
+    starts = np.cumsum(texts.length) - texts.length
+    ratios = _log_ratios(counts, words)[: int(texts.length.sum())]
+    slor = np.add.reduceat(ratios, starts) / texts.length
+    if not is_tested:
+        return WordingRows(texts.sizes, slor, np.zeros(n_texts), np.zeros(n_texts))
+    # The share of a position in the sum of gaps: its text's share, over the text's length.
+    m, n = texts.sizes[RowTexts(texts.sizes.sum(axis=1)).row].T
+    is_reference = are_references(texts.sizes)
+    share = (np.where(is_reference, -1 / n, 1 / m) / texts.length)[texts.text]
+    influence = np.add.reduceat(_influences(texts.orders, counts, words, share, 1.0), starts)
+    # Under random splits every text is a reference with this chance.
+    chance = n / (m + n)
+    expected = [others_counts(order, chance[texts.text]) for order in texts.orders]
+    split_influence = np.add.reduceat(_influences(texts.orders, expected, words, share, float(chance.mean())), starts)
+    return WordingRows(texts.sizes, slor, np.where(is_reference, influence, 0.0), split_influence)
+
+
+class SentenceScores(NamedTuple):
+    """How predictable sentences are, each of which `texts` have as a text of its own."""
+
+    texts: Texts
+    # float64, shape (n_sentences,): SLOR, in which a word behind one that nobody else wrote costs what a new
+    # continuation costs people: the geometric mean of the discounted mass D t(h) / c(h) over people's words.
+    scores: Floats
+    # Counts of every position; None where no row influences them.
+    counts: Sequence[Counts] | None
+
+    def row_influence(self, slopes: Floats) -> Floats:
+        """Return what the sum of slope times score over other rows gains by each row's references in the model.
+
+        `slopes` and the result are float64, of shapes (n_sentences,) and (n_rows,); 0 where no row influences scores.
+        """
+        texts = self.texts
+        if self.counts is None:
+            return np.zeros(len(texts.sizes))
+        n_positions = len(texts.text)
+        share = (slopes / texts.length)[texts.text[:n_positions]]
+        influence = _influences(texts.orders, self.counts, _n_words(texts), share, 1.0)
+        starts = np.cumsum(texts.length) - texts.length
+        of_sentences = np.where(are_references(texts.sizes), np.add.reduceat(influence, starts), 0.0)
+        return side_sums(of_sentences, texts.sizes)[:, 1]
+
+
+def sentence_scores(texts: Texts, *, is_tested: bool) -> SentenceScores:
+    """Score sentences by the references of other rows; a row of `texts` has all sentences of its candidates, first.
+
+    Without the price of a new continuation, words that nobody knows would make a sentence less odd: its term is 0
+    behind an unknown word, where nothing is known of what follows. `is_tested` is False for another corpus's model.
+    """
+    counts = [others_counts(order, texts.weight) for order in texts.orders]
+    n_positions = int(texts.length.sum())
+    _, total, types = (of[:n_positions] for of in counts[1])
+    is_known = (total > 0) & are_references(texts.sizes)[texts.text[:n_positions]]
+    mass = np.minimum(DISCOUNT * types[is_known] / total[is_known], 1.0)
+    novelty = math.exp(math.fsum(np.log(mass)) / len(mass)) if len(mass) else 1.0
+    ratios = _log_ratios(counts, _n_words(texts), novelty)[:n_positions]
+    scores = np.add.reduceat(ratios, np.cumsum(texts.length) - texts.length) / texts.length
+    return SentenceScores(texts, scores, counts if is_tested else None)
+
+
+def number_texts(
+    candidates: TokenRows,
+    references: TokenRows,
+    clusters: Sequence[Hashable] | None = None,
+    model: LanguageModel | None = None,
+) -> Texts:
+    """Number the words and n-grams of all texts; arguments as for `wording_rows`."""
+    rows = list(zip(candidates, references, strict=True))
+    vocabulary = WordNumbers()
+    words, lengths = word_ids((text for mine, people in rows for text in (*mine, *people)), vocabulary)
+    sizes = np.array([(len(mine), len(people)) for mine, people in rows])
+    return texts_of(sizes, words, lengths, vocabulary, clusters, model)
+
+
+# A language model has seen the references if it knows so much of their trigrams, or all trigrams of so many rows, of
+# those with enough for a sign. Of 825 COCO images, the captions of 5,000 others have 66%, and all of no row.
+SEEN_TRIGRAMS, SEEN_ROWS, LEAST_TRIGRAMS_OF_A_ROW = 0.95, 0.25, 20
+
+
+class SeenReferences(NamedTuple):
+    """How much of the references a language model knows; the numbers of several rows are added."""
+
+    # Trigrams of all references, and those that the model has.
+    n_trigrams: int = 0
+    n_known: int = 0
+    # Rows with enough trigrams, and those of them whose trigrams the model has all.
+    n_rows: int = 0
+    n_seen: int = 0
+
+    def __add__(self, other: Any) -> "SeenReferences":
+        return SeenReferences(*(mine + more for mine, more in zip(self, other, strict=True)))
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the model was counted in the references, or in a part of them."""
+        knows_all = self.n_rows > 0 and self.n_known >= SEEN_TRIGRAMS * self.n_trigrams
+        return knows_all or (self.n_rows >= LEAST_ROWS_OF_WORDING and self.n_seen >= SEEN_ROWS * self.n_rows)
+
+    def warn(self) -> None:
+        """Warn where the model was counted in the references, or in a part of them."""
+        if self.is_seen:
+            warnings.warn(
+                f"language_model: it has {self.n_known / self.n_trigrams:.0%} of the references' trigrams, and all of "
+                f"{self.n_seen:,} of {self.n_rows:,} rows, as if it had been counted in them. It then knows people's "
+                "captions and not the candidates, which look like faults: count the n-grams of other captions, such "
+                "as a training split, or leave it out.",
+                stacklevel=3,
+            )
+
+
+def seen_references(texts: Texts) -> SeenReferences:
+    """Count what the language model of some texts knows of their references; nothing where there is none."""
+    n_texts, trigram = len(texts.length), texts.orders[2].gram
+    of_model = texts.text == n_texts
+    if not of_model.any():
+        return SeenReferences()
+    is_known = np.zeros(len(texts.orders[2].history_of_gram), dtype=bool)
+    is_known[trigram[of_model]] = True
+    of_people = ~of_model
+    of_people[of_people] = are_references(texts.sizes)[texts.text[of_people]]
+    row, known = RowTexts(texts.sizes.sum(axis=1)).row[texts.text[of_people]], is_known[trigram[of_people]]
+    n_trigrams, n_known = np.bincount(row), np.bincount(row, known)
+    is_judged = n_trigrams >= LEAST_TRIGRAMS_OF_A_ROW
+    n_seen = int((is_judged & (n_known == n_trigrams)).sum())
+    return SeenReferences(len(row), int(known.sum()), int(is_judged.sum()), n_seen)
+
+
+def texts_of(
+    sizes: Ints,
+    words: Ints,
+    lengths: Ints,
+    vocabulary: WordNumbers,
+    clusters: Sequence[Hashable] | None = None,
+    model: LanguageModel | None = None,
+) -> Texts:
+    """Number the n-grams of texts as from `word_ids`, row by row; words of the model are added to the vocabulary."""
+    length = lengths + 1
+    ends = np.cumsum(length)
+    word = np.full(int(length.sum()), END)
+    is_word = np.ones(len(word), dtype=bool)
+    is_word[ends - 1] = False
+    word[is_word] = words + N_MARKS
+    place = np.arange(len(word)) - np.repeat(ends - length, length)
+    before, two_before = (np.where(place >= n, np.roll(word, n), BEGIN) for n in (1, 2))
+    text = np.repeat(np.arange(len(length)), length)
+    unit = np.arange(len(sizes)) if clusters is None else cluster_numbers(clusters)
+    unit = unit[RowTexts(sizes.sum(axis=1)).row[text]]
+    weight = are_references(sizes)[text].astype(np.float64)
+    if model is not None:
+        # Trigrams of the model are positions of a unit of their own; the rows' trigrams do not count.
+        codes = [_number_trigram(trigram, vocabulary) for trigram in model.trigrams]
+        model_words = np.array(codes, dtype=np.int64).reshape(-1, 3).T
+        two_before, before, word = (
+            np.concatenate(pair) for pair in zip((two_before, before, word), model_words, strict=True)
+        )
+        n = len(codes)
+        text, unit = (np.concatenate((numbers, np.full(n, numbers.max() + 1))) for numbers in (text, unit))
+        counts = np.fromiter(model.trigrams.values(), dtype=np.float64, count=n)
+        weight = np.concatenate((np.zeros_like(weight), counts))
+    orders = _orders(word, before, two_before, unit, len(vocabulary) + N_MARKS)
+    return Texts(sizes, length, text, weight, word, before, two_before, orders, list(vocabulary))
+
+
+def _number_trigram(trigram: str, vocabulary: WordNumbers) -> list[int]:
+    """The numbers of three tokens; an empty one is a mark."""
+    *history, word = trigram.split(" ")
+    codes = [N_MARKS + vocabulary[token] if token else BEGIN for token in history]
+    return [*codes, N_MARKS + vocabulary[word] if word else END]
+
+
+def _orders(word: Ints, before: Ints, two_before: Ints, unit: Ints, n_words: int) -> list[Order]:
+    """The orders 1 to 3."""
+    pairs_before = number_keys(two_before * n_words + before)[1]
+    orders = []
+    for history in (np.zeros_like(word), before, pairs_before):
+        gram_keys, gram = number_keys(history * n_words + word)
+        pair_keys, unit_gram = number_keys(unit * len(gram_keys) + gram)
+        unit_history = number_keys(unit * (history.max() + 1) + history)[1]
+        history_of_pair = np.empty(len(pair_keys), dtype=np.int64)
+        history_of_pair[unit_gram] = unit_history
+        numbers = (gram, history, unit_gram, unit_history)
+        orders.append(Order(*numbers, gram_keys // n_words, pair_keys % len(gram_keys), history_of_pair))
+    return orders
+
+
+def sums_of(numbers: Ints, values: Floats | np.ndarray, least: int = 0) -> Floats:
+    """Return the sums of the values that have each number, at least `least` of them."""
+    return np.asarray(np.bincount(numbers, values, minlength=least), dtype=np.float64)
+
+
+def others_counts(order: Order, weight: Floats) -> Counts:
+    """Count n-grams in the references of other units: all counts less the unit's own."""
+    all_counts, unit_counts = (sums_of(numbers, weight) for numbers in (order.gram, order.unit_gram))
+    histories, unit_histories = (sums_of(numbers, weight) for numbers in (order.history, order.unit_history))
+    types = sums_of(order.history_of_gram, all_counts > 0, len(histories))
+    # Words that follow a history in this unit alone.
+    is_own = (unit_counts > 0) & (unit_counts == all_counts[order.gram_of_pair])
+    own_types = sums_of(order.history_of_pair, is_own, len(unit_histories))
+    return Counts(
+        all_counts[order.gram] - unit_counts[order.unit_gram],
+        histories[order.history] - unit_histories[order.unit_history],
+        types[order.history] - own_types[order.unit_history],
+    )
+
+
+def _n_words(texts: Texts) -> int:
+    """Number of distinct words that count in the model, and its end mark."""
+    return len(np.unique(texts.word[texts.weight > 0]))
+
+
+def _log_ratios(counts: Sequence[Counts], n_words: int, novelty: float = 1.0) -> Floats:
+    """Logarithm of p(word | two words before) / p(word) at every position.
+
+    Behind a word that nobody else wrote p(word | word before) is `novelty` times p(word).
+    """
+    p: Floats = np.full(len(counts[0].own), 1 / (n_words + 1))
+    probabilities = []
+    for order, (count, total, types) in enumerate(counts):
+        # The smaller one is another only of counts that are no whole numbers.
+        discounted = np.maximum(count - DISCOUNT, 0) + np.minimum(DISCOUNT * types, total) * p
+        p = np.divide(discounted, total, out=p * novelty if order == 1 else p.copy(), where=total > 0)
+        probabilities.append(p)
+    ratios: Floats = np.log(probabilities[-1]) - np.log(probabilities[0])
+    return ratios
+
+
+def _influences(
+    orders: Sequence[Order], counts: Sequence[Counts], n_words: int, share: Floats, weight: float
+) -> Floats:
+    """What the sum of the gaps of other units gains if each position's trigram is in the model, not out of it.
+
+    `share` is each position's part of the sum, and `weight` what an occurrence has in the counts: 1, or the chance that
+    it is in the model. A position x changes with an occurrence y by how much of its trigram they share: the word alone,
+    the word and one before, all three; or the history alone, of one word or of two, which another word follows. A sum
+    over all x of a unit's others is the sum over all x less the sum over its own.
+    """
+
+    def effect(changed: Sequence[int], *, history_alone: bool = False) -> Floats:
+        """Effect on positions that share the n-gram of these orders, or their history alone."""
+        sides = []
+        for shift in (-weight, 1 - weight):
+            side = list(counts)
+            for order in changed:
+                side[order] = (_with_history if history_alone else _with_gram)(counts[order], order, shift, weight)
+            sides.append(_log_ratios(side, n_words))
+        _, total, _ = largest = counts[changed[-1]]
+        is_possible = total - largest.own > ROUNDING if history_alone else largest.own > ROUNDING
+        return np.where(is_possible, (sides[1] - sides[0]) * share, 0.0)
+
+    word, pair, trigram = effect([0]), effect([0, 1]), effect([0, 1, 2])
+    after_one, after_two = effect([1], history_alone=True), effect([1, 2], history_alone=True)
+    sums = np.zeros_like(share)
+    for values, all_of, own in (
+        (word, orders[0].gram, orders[0].unit_gram),
+        (after_one, orders[1].history, orders[1].unit_history),
+        (pair - word - after_one, orders[1].gram, orders[1].unit_gram),
+        (after_two - after_one, orders[2].history, orders[2].unit_history),
+        (trigram - pair - after_two + after_one, orders[2].gram, orders[2].unit_gram),
+    ):
+        sums += sums_of(all_of, values)[all_of] - sums_of(own, values)[own]
+    return sums
+
+
+def _with_gram(counts: Counts, _order: int, shift: float, weight: float) -> Counts:
+    """Counts with an occurrence of the n-gram, of some weight, taken out or put in whole."""
+    is_only_one = (counts.own <= weight + ROUNDING) & (shift < 0)
+    return _possible(Counts(counts.own + shift, counts.total + shift, counts.types - is_only_one))
+
+
+def _with_history(counts: Counts, order: int, shift: float, _weight: float) -> Counts:
+    """The same of the history before another word: after two words usually a new one, after one word a frequent one."""
+    return _possible(Counts(counts.own, counts.total + shift, counts.types - (order == 2 and shift < 0)))
+
+
+def _possible(counts: Counts) -> Counts:
+    """Counts within their range: a history that occurs is followed by one word at least."""
+    count, total = np.maximum(counts.own, 0), np.maximum(counts.total, 0)
+    return Counts(count, total, np.maximum(counts.types, total > 0))

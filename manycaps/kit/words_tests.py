@@ -1,0 +1,258 @@
+"""Tests and shares of wording: do candidates' mean SLOR, and its tails, differ from people's?
+
+The slow versions are in tests/oracles/wording_loop.py.
+"""
+
+import heapq
+import math
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.special
+
+from .arrays import Floats, Ints, TokenRows, plain_arguments
+from .options import check_number
+from .parity_tails import TAIL, PeopleDistances, TailShare, Threshold, quantile_interval, tail_share
+from .row_images import clusters_of_images, repeated_texts
+from .rows import as_both_rows
+from .sets_intervals import ClusteredMean, check_clusters, cluster_numbers, clustered_mean, mean_interval, with_interval
+from .sets_splits import TIE_TOLERANCE
+from .words_predictability import (
+    LEAST_ROWS_OF_WORDING,
+    N_LISTED,
+    OF_PEOPLE,
+    WORDING_SHARES,
+    WordingRows,
+    side_sums,
+    sums_of,
+    wording_rows,
+)
+
+
+class WordingTest(NamedTuple):
+    """The gap of all rows, in natural logarithms per word, positive where candidates are the more predictable ones."""
+
+    gap: float
+    # Ends of the interval, and the two-sided p-value of "people wrote the candidates"; NaN where there is none.
+    low: float
+    high: float
+    p_value: float
+
+
+def wording_test(
+    rows: WordingRows, clusters: Sequence[Hashable] | None = None, confidence_level: float | None = None
+) -> WordingTest:
+    """Test the mean gap, and give its interval.
+
+    If people wrote the candidates, every split of a row's N texts x into m candidates and n references is equally
+    likely, and the variance of the sum of gaps is, in closed form,
+
+        sum over rows of (1 / m + 1 / n) cov(x, x) - cov(x, k),   cov with N - 1,
+
+    k being the influence of a text beside the references of random splits: the second term is the covariance of the
+    gaps of two rows, each of which is scored by the references of the other. It is positive, and added where its
+    estimate is. The sum over its root is normal.
+    Rows in clusters: Student's, of the sums over clusters; the model leaves clusters out.
+
+    The interval is the jackknife's to first order: of the row's gap and of what its references do to others. NaN below
+    `LEAST_ROWS_OF_WORDING` rows or clusters; the p-value also where no split changes the gap.
+    """
+    gaps = rows.gaps
+    numbers = np.arange(len(rows.sizes)) if clusters is None else cluster_numbers(clusters)
+    sizes = np.bincount(numbers)
+    if len(sizes) < LEAST_ROWS_OF_WORDING:
+        return WordingTest(math.nan, math.nan, math.nan, math.nan)
+    gap = math.fsum(gaps) / len(gaps)
+    influence = side_sums(rows.influence, rows.sizes)[:, 1]
+    low = high = math.nan
+    if confidence_level is not None:
+        pseudo_values = gaps + influence - influence.mean()
+        pseudo_mean = clustered_mean(sums_of(numbers, pseudo_values), sizes)
+        low, high = mean_interval(pseudo_mean._replace(mean=gap), confidence_level)
+    if clusters is not None:
+        split_influence = side_sums(rows.split_influence, rows.sizes)[:, 1]
+        return WordingTest(gap, low, high, _clustered_p_value(sums_of(numbers, gaps), split_influence, numbers, sizes))
+    variance = _split_variance(rows)
+    p_value = 2 * float(scipy.special.ndtr(-abs(gap) * len(gaps) / math.sqrt(variance))) if variance > 0 else math.nan
+    return WordingTest(gap, low, high, p_value)
+
+
+def _split_variance(rows: WordingRows) -> float:
+    """Variance of the sum of gaps under random splits of all rows."""
+    n_texts, row = rows.sizes.sum(axis=1), rows.texts.row
+
+    def centre(values: Floats) -> Floats:
+        differences: Floats = values - (np.add.reduceat(values, rows.texts.first[:-1]) / n_texts)[row]
+        return differences
+
+    slor, influence = centre(rows.slor), centre(rows.split_influence)
+    slor[np.abs(slor) <= TIE_TOLERANCE] = 0.0
+    row_variances = np.add.reduceat(slor**2, rows.texts.first[:-1]) / (n_texts - 1) * (1 / rows.sizes).sum(axis=1)
+    between = np.add.reduceat(slor * influence, rows.texts.first[:-1]) / (n_texts - 1)
+    return math.fsum(row_variances) + max(0.0, -math.fsum(between))
+
+
+def _clustered_p_value(sums: Floats, influence: Floats, numbers: Ints, sizes: Ints) -> float:
+    """p-value of Student's distribution, of the sums of gaps over clusters."""
+    mean_gap: ClusteredMean = clustered_mean(sums, sizes)
+    if not mean_gap.standard_error > 0:
+        return math.nan
+    cluster_influence = sums_of(numbers, influence)
+    between = math.fsum((sums - sums.mean()) * (cluster_influence - cluster_influence.mean())) / sizes.sum() ** 2
+    error = math.sqrt(mean_gap.standard_error**2 + max(0.0, between))
+    return 2 * float(scipy.special.stdtr(len(sizes) - 1, -abs(mean_gap.mean) / error))
+
+
+class WordingShares(NamedTuple):
+    """Odd and formulaic candidates."""
+
+    # By the names of `WORDING_SHARES`.
+    shares: Mapping[str, TailShare]
+    # People's SLOR.
+    people: PeopleDistances
+
+
+def wording_shares(
+    rows: WordingRows, clusters: Sequence[Hashable] | None = None, confidence_level: float | None = None
+) -> WordingShares:
+    """Compute the shares of candidates that are odd and formulaic, with intervals as `corpus_tails` has them."""
+    people_slor, n_references = rows.slor[rows.is_reference], rows.sizes[:, 1]
+    count = np.repeat(n_references, n_references)
+    people = PeopleDistances({n: people_slor[count == n] for n in np.unique(n_references).tolist()})
+    shares = {}
+    for name, sign in WORDING_SHARES.items():
+        side_shares = side_sums(people.threshold(sign, TAIL).shares(rows.slor), rows.sizes) / rows.sizes
+        n_candidates = int(rows.sizes[:, 0].sum())
+        share = tail_share(side_shares[:, 0], side_shares[:, 1], clusters, n_candidates)
+        if confidence_level is not None and share.candidates.n_clusters > 1:
+            ends = quantile_interval(share.people.standard_error, people, confidence_level)
+            below, above, near = (_mean_share(rows, people.threshold(sign, end)) if end else 0.0 for end in ends[:3])
+            share = share.with_interval(ends.far(below, above), near, confidence_level)
+        shares[name] = share
+    return WordingShares(shares, people)
+
+
+def _mean_share(rows: WordingRows, threshold: Threshold) -> float:
+    """Mean over rows of the candidates' share beyond a threshold."""
+    sums = side_sums(threshold.shares(rows.slor), rows.sizes)[:, 0]
+    return math.fsum(sums / rows.sizes[:, 0]) / len(sums)
+
+
+class CorpusWording(NamedTuple):
+    """Wording of the candidates of all rows beside people's."""
+
+    rows: WordingRows
+    test: WordingTest
+    # By the names of a module's result.
+    shares: Mapping[str, TailShare]
+    # How far each candidate is unlike people's by its distances, or odd: n_rows lists; None without distances.
+    faulty: Sequence[Sequence[float]] | None = None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there are enough rows."""
+        return not math.isnan(self.test.gap)
+
+    def result(self, confidence_level: float | None, *, is_tested: bool = True) -> dict[str, float]:
+        """Return the values by the keys of a module's result, all NaN where there are too few rows."""
+        result = with_interval("wording_gap", (self.test.gap, self.test.low, self.test.high), confidence_level)
+        if is_tested:
+            result["wording_p_value"] = self.test.p_value
+        for name, share in self.shares.items():
+            result |= with_interval(name, (share.value, share.low, share.high), confidence_level)
+            if name in OF_PEOPLE:
+                ends = (math.nan, math.nan)
+                if confidence_level is not None:
+                    ends = mean_interval(share.people, confidence_level)
+                low, high = np.clip(ends, 0, 1).tolist()
+                result |= with_interval(OF_PEOPLE[name], (share.people.mean, low, high), confidence_level)
+        return result if self.is_measured else dict.fromkeys(result, math.nan)
+
+    def lists(self) -> dict[str, Any]:
+        """Return the values of rows and candidates, and `N_LISTED` candidates, the oddest first."""
+        slor = self.rows.candidate_slor()
+        scored = ((value, row, i) for row, values in enumerate(slor) for i, value in enumerate(values))
+        lists = {
+            "wording_gap_per_row": self.rows.gaps.tolist(),
+            **{f"{name}_per_row": share.rows.tolist() for name, share in self.shares.items()},
+            "wording_per_candidate": slor,
+            "oddest_wording": [[row, i] for _, row, i in heapq.nsmallest(N_LISTED, scored)],
+        }
+        return lists if self.faulty is None else {**lists, "faulty_per_candidate": [list(row) for row in self.faulty]}
+
+    def warn_of_few_rows(self) -> None:
+        """Warn where wording is left out for want of rows."""
+        if not self.is_measured:
+            warnings.warn(
+                f"wording: expected {LEAST_ROWS_OF_WORDING} rows or clusters for a model of how people put things, got "
+                f"{len(self.rows.sizes)} rows. Its values are NaN.",
+                stacklevel=2,
+            )
+
+
+def corpus_wording(
+    rows: WordingRows, clusters: Sequence[Hashable] | None = None, confidence_level: float | None = None
+) -> CorpusWording:
+    """Put the test and the shares of all rows together."""
+    shares = wording_shares(rows, clusters, confidence_level).shares
+    return CorpusWording(rows, wording_test(rows, clusters, confidence_level), shares)
+
+
+class HumanWording(NamedTuple):
+    """How predictable candidates are beside human captions; NaN below ten rows, or clusters."""
+
+    # Mean SLOR less people's, with the ends of its interval and its two-sided p-value.
+    gap: float
+    low: float
+    high: float
+    p_value: float
+    # Shares of the candidates that are less, and more, predictable than 19 of 20 human captions: 0.05 each for people.
+    odd_wording_share: float
+    formulaic_share: float
+    # SLOR of every candidate, n_rows lists.
+    slor: list[list[float]]
+
+
+@plain_arguments
+def human_wording(
+    candidates: TokenRows,
+    references: TokenRows,
+    confidence_level: float | None = None,
+    clusters: Sequence[Hashable] | None = None,
+) -> HumanWording:
+    """Say how predictable the words of candidates are to an n-gram model of people's captions of all other rows.
+
+    SLOR, the mean over words of log p(word | two before) - log p(word), of the candidates less the references' SLOR.
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row.
+        references: the same for the references.
+        confidence_level: between 0 and 1, for an interval of the gap; None: none.
+        clusters: n_rows labels, equal ones for rows that depend on each other; None: all rows are independent.
+
+    Returns:
+        The gap, in natural logarithms per word, its test, the shares, and the SLOR of every candidate.
+
+    Raises:
+        TypeError, ValueError: a text is not a list of tokens, the columns differ in length, a row has no text on one
+            side, or labels are missing.
+
+    >>> places = [f"street{number}" for number in range(24)]
+    >>> people = [[["a", "dog", "in", place], ["the", "dog", "in", place]] for place in places]
+    >>> wording = human_wording([[["in", "a", "dog", place]] for place in places], people)
+    >>> wording.gap < 0, wording.p_value < 0.01, wording.odd_wording_share
+    (True, True, 1.0)
+    """
+    candidates, references = as_both_rows(candidates, references)
+    if confidence_level is not None:
+        check_number("confidence_level", confidence_level, 0, 1)
+    if clusters is not None:
+        clusters = check_clusters(clusters, len(candidates))
+    repeated_texts(references).warn()
+    clusters = clusters_of_images(clusters, references, candidates)
+    corpus = corpus_wording(wording_rows(candidates, references, clusters), clusters, confidence_level)
+    result = corpus.result(None)
+    shares = result["odd_wording_share"], result["formulaic_share"]
+    return HumanWording(*corpus.test, *shares, corpus.rows.candidate_slor())

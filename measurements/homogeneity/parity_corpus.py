@@ -1,0 +1,1 @@
+../../manycaps/kit/parity_corpus.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/diversity_vocabulary.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/kernel_tests.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/meteor15_stems.py

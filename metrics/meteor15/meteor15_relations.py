@@ -1,0 +1,1 @@
+../../manycaps/kit/meteor15_relations.py

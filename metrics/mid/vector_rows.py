@@ -1,1 +1,0 @@
-../../manycaps/kit/vector_rows.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/embeddings.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/vectors_sentences.py

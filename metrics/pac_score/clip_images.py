@@ -1,0 +1,1 @@
+../../manycaps/kit/clip_images.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/clip_pac.py

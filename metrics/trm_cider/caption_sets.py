@@ -1,1 +1,0 @@
-../../manycaps/kit/caption_sets.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/ngram_scores.py

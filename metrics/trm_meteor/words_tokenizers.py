@@ -1,0 +1,1 @@
+../../manycaps/kit/words_tokenizers.py
