@@ -253,7 +253,8 @@ class HumanParity(SetMetric, evaluate.Metric):
             than 19 of 20 of people's texts. NaN where most of people's texts are one sentence: there it is the
             unsupported share
         odd_wording_share | 0 to 1; 0.05 for people | lower | share of the sentences whose words follow each other less
-            predictably than in 19 of 20 of people's
+            predictably than in 19 of 20 of people's, or with more words that nobody else wrote than 99 of 100 of
+            people's have
         repeated_share | 0 to 1; repeated_share_of_people for people | lower | share of the candidates that say a word
             twice in a row, three words twice in a sentence, or a sentence twice, where no reference does
         unsupported_share_of_people, omitted_share_of_people, odd_wording_share_of_people, repeated_share_of_people |
