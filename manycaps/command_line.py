@@ -28,7 +28,7 @@ COMMANDS = {
     "judge": "put a judge on trial: where it ranks people, and what of wording it rewards",
     "plan": "plan a test against people: what a number of rows can find, and how many rows a difference needs",
     "sample": "sample several captions of every image, or answers to every prompt, by any model",
-    "decoding": "find the temperature, or the search, that writes most like people",
+    "decoding": "find the temperature, or the search, with the most human-like captions",
     "score": "score caption files of any size by any metrics",
     "coco-eval": "evaluate a file of COCO results: BLEU, METEOR, ROUGE-L and CIDEr, without Java",
     "diversity": "measure the diversity of caption files, as an HTML page",

@@ -1,4 +1,4 @@
-"""Find the setting of decoding that writes most like people: temperature, top-p, top-k, or a search.
+"""Find the setting of decoding with the most human-like captions: temperature, top-p, top-k, or a search.
 
 manycaps decoding my-captioner photos/ -r references.jsonl --temperature 0.5,0.7,1,1.3 --top-p 0.9,1
 manycaps decoding my-captioner photos/ -r references.jsonl --temperature 0.5,0.7,1,1.3 --budget 2000
@@ -8,12 +8,12 @@ Every temperature is combined with every --top-p, --top-k and --min-p; --greedy 
 rows and their options are as for `manycaps sample`; rows without two references are left out. Files of samples, one
 for each setting, may be given instead.
 
-The table has a line for each setting: p of the test against people, the rows after which it is distinguished from them,
-faults (captions unlike people's, or of odd wording; fewer are better), the shares of captions unlike people's, of
-ordinary ones and of near-duplicates (people give 5% of each), and the energy distance, which is 0 for people. The
-setting most like people takes the most rows to distinguish, which says how like people's its captions are, not how
-good. A test of pairs, as in `manycaps compare`, says which others cannot be distinguished from it. A setting whose
-captions also occur among the references stands behind all others. The best of many is too good by chance, so the rows
+The table has a line for each setting: p of the test against people, the rows to detect a difference from them (80%
+power), faults beyond people's rates (fewer are better), the shares of unsupported sentences, generic captions and
+near-duplicates (people give 5% of each), and the energy distance, which is 0 for people. The most human-like setting
+takes the most rows to detect; human-like is not the same as good. A test of pairs, as in `manycaps compare`, says of
+which others no difference from it is detected. A setting whose captions also occur among the references is ranked last.
+The best of many is too good by chance, so the rows
 are split into halves: the setting that is chosen on one is tested on the other, both ways round.
 
 --budget N samples N rows in all, each for one setting. A quarter of them test the setting that is chosen with the rest.

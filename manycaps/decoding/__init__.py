@@ -1,4 +1,4 @@
-"""Settings of decoding beside people: sampled, compared, and the one most like people chosen."""
+"""Settings of decoding beside people: sampled, compared, and the most human-like one chosen."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""Which setting writes most like people: chosen on some rows, and tested on others.
+"""Which setting is the most human-like: chosen on some rows, and tested on others.
 
-A setting is the more like people, the more rows it takes to distinguish it from them. Wrong and bland captions, which
-cancel in an energy distance, both lower that number. The best of many is too good by chance: it is seldom called
+A setting is the more human-like, the more rows it takes to detect a difference from people. Wrong and generic captions,
+which cancel in an energy distance, both lower that number. The best of many is too good by chance: it is seldom called
 different on the rows that chose it. So the rows are split in halves; the setting that is chosen on one half is tested
 on the other, which had no part in the choice.
 """
@@ -59,14 +59,14 @@ class NearestSetting:
 
     @property
     def best(self) -> str:
-        """The setting most like people on all rows, among those that were not dropped."""
+        """The most human-like setting on all rows, among those that were not dropped."""
         return most_like_people(self.systems[name] for name in self.p_values)
 
     @property
     def alike(self) -> list[str]:
-        """Settings that cannot be distinguished from the best one; none that copies references.
+        """Settings without a detected difference from the best one; none that copies references.
 
-        Nor from people, where the best one cannot: the pair test alone misses some that the other test finds.
+        Nor from people, where the best one has none: the pair test alone misses some that the other test finds.
         """
         systems = [self.systems[name] for name, p in self.p_values.items() if p > LEVEL and name != self.best]
         if not self.systems[self.best].adjusted_p_value <= LEVEL:
@@ -122,7 +122,7 @@ class SettingsBesidePeople:
 def likeness(system: SystemParity) -> tuple[bool, float, float]:
     """Say how like people a setting is; the smallest is best.
 
-    By the rows after which it is distinguished, ties by p; copies of references last. Where neither is defined, all
+    By the rows that detect a difference, ties by p; copies of references last. Where neither is defined, all
     texts of a row are equal.
     """
     rows, p_value = (system.result[key] for key in (ROWS, "human_parity_p_value"))
@@ -130,7 +130,7 @@ def likeness(system: SystemParity) -> tuple[bool, float, float]:
 
 
 def most_like_people(systems: Iterable[SystemParity]) -> str:
-    """Return the name of the setting that is most like people; see `likeness`."""
+    """Return the name of the most human-like setting; see `likeness`."""
     return min(systems, key=likeness).name
 
 
@@ -156,7 +156,13 @@ def part_of(rows: ParityRows, chosen: Sequence[int]) -> ParityRows:
             part_rows = [numbers[int(block.rows[i])] for i in inside]
             kept.add(block.distances[inside], block.n_candidates, part_rows)
     columns = {name: np.asarray(values)[list(chosen)] for name, values in rows.columns.items()}
-    return ParityRows(columns, kept, None if rows.wording is None else rows.wording.part(chosen))
+    return ParityRows(
+        columns,
+        kept,
+        None if rows.wording is None else rows.wording.part(chosen),
+        support=None if rows.support is None else rows.support.part(chosen),
+        language=rows.language,
+    )
 
 
 def check_two_captions(rows: Mapping[str, ParityRows]) -> None:

@@ -106,7 +106,7 @@ class Judge:
 
 
 def decoding(options: DecodingOptions) -> ComparedSettings:
-    """Find the setting of decoding that writes most like people.
+    """Find the setting of decoding with the most human-like captions.
 
     Args:
         options: settings of a model, or files of samples; and references.

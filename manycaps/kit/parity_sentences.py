@@ -206,6 +206,18 @@ class SentenceSupport:
                 support[np.arange(most) < n_sentences[..., None]] = np.concatenate(kept[start : start + step])
                 yield SupportBlock(np.array(rows[start : start + step]), m, n_sentences, support)
 
+    def part(self, chosen: Sequence[int]) -> "SentenceSupport":
+        """Return some of the rows, in the order in which they are named."""
+        places, part = (
+            {row: place for place, row in enumerate(chosen)},
+            SentenceSupport([self._sizes[i] for i in chosen]),
+        )
+        for rows, counts, kept in self._by_size.values():
+            for row, n_sentences, support in zip(rows, counts, kept, strict=True):
+                if row in places:
+                    part.add(places[row], n_sentences, support)
+        return part
+
     @property
     def share_of_long_texts(self) -> float:
         """Mean over rows of the share of people's texts that have several sentences."""

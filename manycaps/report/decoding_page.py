@@ -15,8 +15,8 @@ from manycaps.tables import Cell, Table, page_table
 
 # Numbers over the temperature, by title: human_parity's, and plain metrics.
 PANELS = {
-    "unlike people": "unlike_people_share",
-    "ordinary": "ordinary_share",
+    "unsupported": "unsupported_share",
+    "generic": "ordinary_share",
     "near-duplicates": "near_duplicate_share",
     "energy distance": "energy_distance",
     "METEOR": "meteor",
@@ -83,7 +83,7 @@ def curves(compared: SettingsBesidePeople) -> Plot:
             "Shares of captions and pairs in the tails of people's distances, energy distance with 95% intervals over "
             "rows, and two plain metrics. METEOR and CIDEr-D of people score each human caption against the "
             "others of its row, one reference fewer than the samples have.",
-            f"Most like people is {compared.nearest.best}",
+            f"The most human-like setting is {compared.nearest.best}",
             figure,
         )
 

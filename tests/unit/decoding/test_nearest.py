@@ -148,13 +148,13 @@ def test_the_screen_is_at_most_100_columns_wide(name):
     assert max(map(len, screen.splitlines())) <= 100
     # No words, no wording.
     upper, lower, *lines = screen.splitlines()
-    assert re.split("  +", upper.strip()) == ["distinguished", "near-", "to the"]
-    assert re.split("  +", lower) == [*("setting", "p", "after", "faults", "ordinary", "duplicates", "energy", "best")]
+    assert re.split("  +", upper.strip()) == ["rows to", "near-", "to the"]
+    assert re.split("  +", lower) == [*("setting", "p", "detect", "faults", "generic", "duplicates", "energy", "best")]
     assert "1,234 [987, 12,345]" in screen
     assert [line.split()[0] for line in lines[:3]].count("people") == 1
 
 
-def test_settings_that_are_equal_cannot_be_distinguished():
+def test_no_difference_of_equal_settings_is_detected():
     rows = speakers(np.random.default_rng(1), (1.0, 1.0, 1.0))
     nearest = nearest_setting(rows, None, **TESTS, seed=0)
     assert len(nearest.alike) == 2
