@@ -72,7 +72,7 @@ CAPTIONS = {
             {
                 "id": str(i),
                 "predictions": [" ".join(WORDS[(i + k * step) % 7 :][:5]) for k in range(3)],
-                "references": [" ".join(WORDS[(i + k) % 7 :][:6]) for k in range(3)],
+                "references": [" ".join([*WORDS[(i + k) % 7 :][:6], str(i)]) for k in range(3)],
             }
             for i in range(20)
         ]
