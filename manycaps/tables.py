@@ -89,7 +89,7 @@ def is_finite(value: object) -> bool:
 def finite_numbers(values: Mapping[str, Any]) -> dict[str, float]:
     """Return numbers for a log, as floats; those that are NaN or infinite are left out.
 
-    >>> finite_numbers({"p_value": 0.5, "rows_needed": math.inf, "n_rows": 3, "faulty_share": math.nan})
+    >>> finite_numbers({"p_value": 0.5, "rows_needed": math.inf, "n_rows": 3, "omitted_share": math.nan})
     {'p_value': 0.5, 'n_rows': 3.0}
     """
     return {name: float(value) for name, value in values.items() if is_finite(value) and is_finite(float(value))}

@@ -16,9 +16,10 @@ import numpy as np
 from manycaps.comparison.parity import ROWS, ParityPair, SystemParity, compare_pairs, systems_beside_people
 from manycaps.comparison.read import ParityRows
 from manycaps.kit.errors import InputError
-from manycaps.kit.parity_corpus import parity_result, parity_wording
+from manycaps.kit.parity_corpus import parity_result
 from manycaps.kit.parity_power import LEVEL
 from manycaps.kit.parity_tails import KeptDistances, corpus_tails
+from manycaps.kit.words_tests import corpus_wording
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.tables import finite
 
@@ -200,7 +201,7 @@ def choose_and_test(
     needed = {}
     for name, part in parts.items():
         tails = corpus_tails(part.distances, None, labels[0])
-        wording = None if part.wording is None else parity_wording(part.wording, part.distances, tails, options)
+        wording = None if part.wording is None else corpus_wording(part.wording, labels[0])
         n_needed = parity_result(part.columns, tails, options, wording=wording)[ROWS]
         needed[name] = np.nan_to_num(n_needed, nan=math.inf)
     most = max(needed.values())

@@ -40,19 +40,16 @@ from .parity_tails import (
     KeptDistances,
     PeopleDistances,
     TailDistances,
-    Threshold,
     corpus_tails,
     independent_distances,
-    quantile_interval,
     rows_beyond,
-    tail_share,
 )
 from .parity_texts import LengthGap
 from .sets_intervals import interval_of_rows, mean_of_rows, one_sided_p_value, with_interval
 from .sets_module import ComparableRows
 from .sets_splits import P_VALUE_METHODS, TIE_TOLERANCE, in_row_scales, rows_by_size
-from .words_predictability import LEAST_ROWS_OF_WORDING, N_LISTED, WORDING_SHARES, WordingRows
-from .words_tests import CorpusWording, wording_shares, wording_test
+from .words_predictability import LEAST_ROWS_OF_WORDING, N_LISTED
+from .words_tests import CorpusWording
 
 # Ways to the p-value: the closed form, or as in the other modules by all splits, by random ones, or none.
 PARITY_P_VALUES = ("chi-squared", "exact", "permutation", "none")
@@ -226,66 +223,6 @@ class TextValues(NamedTuple):
         if self.length is not None:
             result |= self.length.result(confidence_level, is_tested=is_tested)
         return result
-
-
-def parity_wording(
-    rows: WordingRows, distances: Distances, tails: CorpusTails, options: Mapping[str, Any]
-) -> CorpusWording:
-    """Test the wording of all rows, and count faulty candidates: those unlike people's, or of odd wording.
-
-    A reference is odd by its own wording, and unlike people's by its distances from the others; a candidate in its
-    place likewise. `distances` and `tails` are of the same rows; options are confidence_level and clusters.
-    """
-    level, clusters = options["confidence_level"], options["clusters"]
-    test, wording = wording_test(rows, clusters, level), wording_shares(rows, clusters, level)
-    people = tails.people[False], wording.people
-    signs = TAILS["unlike_people_share"].sign, WORDING_SHARES["odd_wording_share"]
-
-    def faults(shares: Sequence[float]) -> FaultyRows:
-        """Return the faults beyond the quantiles that leave such shares of people."""
-        thresholds = [of.threshold(sign, share) for of, sign, share in zip(people, signs, shares, strict=True)]
-        return _faulty_rows(rows, distances, thresholds)
-
-    faulty_rows = faults((TAIL, TAIL))
-    n_candidates = int(rows.sizes[:, 0].sum())
-    faulty = tail_share(faulty_rows.candidates, faulty_rows.people, clusters, n_candidates)
-    if level is not None and faulty.candidates.n_clusters > 1:
-        errors = (
-            share.people.standard_error
-            for share in (tails.shares["unlike_people_share"], wording.shares["odd_wording_share"])
-        )
-        ends = [quantile_interval(error, of, level) for error, of in zip(errors, people, strict=True)]
-        below, above, near = (float(faults([end[i] for end in ends]).candidates.mean()) for i in (0, 1, 2))
-        part = (ends[0].part + ends[1].part) / 2
-        faulty = faulty.with_interval((1 - part) * below + part * above, near, level)
-    return CorpusWording(rows, test, {**wording.shares, "faulty_share": faulty}, faulty_rows.degrees)
-
-
-class FaultyRows(NamedTuple):
-    """Shares of faulty captions."""
-
-    # float64 arrays, shape (n_rows,): of candidates, and of references beside the others.
-    candidates: np.ndarray
-    people: np.ndarray
-    # Of each candidate: n_rows lists.
-    degrees: list[list[float]]
-
-
-def _faulty_rows(rows: WordingRows, distances: Distances, thresholds: Sequence[Threshold]) -> FaultyRows:
-    """Captions beyond the threshold of distances, or of wording: in part those in part of a tail."""
-    unlike, odd_wording = thresholds
-    odd = odd_wording.shares(rows.slor)
-    shares = np.empty((2, distances.n_rows))
-    degrees: list[list[float]] = [[] for _ in range(distances.n_rows)]
-    for block in distances.blocks():
-        m, row_distances = block.n_candidates, TailDistances(block.distances, block.n_candidates)
-        odd_texts = odd[rows.texts.first[block.rows][:, None] + np.arange(block.distances.shape[1])]
-        candidates = 1 - (1 - unlike.shares(row_distances.candidates)) * (1 - odd_texts[:, :m, None])
-        people = 1 - (1 - unlike.shares(row_distances.people)) * (1 - odd_texts[:, m:])
-        shares[:, block.rows] = candidates.mean(axis=(1, 2)), people.mean(axis=1)
-        for row, row_degrees in zip(block.rows.tolist(), candidates.mean(axis=2).tolist(), strict=True):
-            degrees[row] = row_degrees
-    return FaultyRows(shares[0], shares[1], degrees)
 
 
 def trim_result(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,10 +45,8 @@ ROUNDING = 1e-9
 BEGIN, END, N_MARKS = 0, 1, 2
 
 # Ends of people's SLOR by the names of results.
-WORDING_SHARES = {"odd_wording_share": -1, "formulaic_share": 1}
-
-# What people's own captions have of a share, each by the model of the others' rows.
-OF_PEOPLE = {name: f"{name}_of_people" for name in ("odd_wording_share", "faulty_share")}
+ODD_WORDING = "odd_wording_share"
+WORDING_SHARES = {ODD_WORDING: -1, "formulaic_share": 1}
 
 # Captions, and pairs of captions, that are listed.
 N_LISTED = 100

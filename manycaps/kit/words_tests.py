@@ -22,7 +22,7 @@ from .sets_splits import TIE_TOLERANCE
 from .words_predictability import (
     LEAST_ROWS_OF_WORDING,
     N_LISTED,
-    OF_PEOPLE,
+    ODD_WORDING,
     WORDING_SHARES,
     WordingRows,
     side_sums,
@@ -147,8 +147,6 @@ class CorpusWording(NamedTuple):
     test: WordingTest
     # By the names of a module's result.
     shares: Mapping[str, TailShare]
-    # How far each candidate is unlike people's by its distances, or odd: n_rows lists; None without distances.
-    faulty: Sequence[Sequence[float]] | None = None
 
     @property
     def is_measured(self) -> bool:
@@ -162,25 +160,24 @@ class CorpusWording(NamedTuple):
             result["wording_p_value"] = self.test.p_value
         for name, share in self.shares.items():
             result |= with_interval(name, (share.value, share.low, share.high), confidence_level)
-            if name in OF_PEOPLE:
+            if name == ODD_WORDING:
                 ends = (math.nan, math.nan)
                 if confidence_level is not None:
                     ends = mean_interval(share.people, confidence_level)
                 low, high = np.clip(ends, 0, 1).tolist()
-                result |= with_interval(OF_PEOPLE[name], (share.people.mean, low, high), confidence_level)
+                result |= with_interval(f"{name}_of_people", (share.people.mean, low, high), confidence_level)
         return result if self.is_measured else dict.fromkeys(result, math.nan)
 
     def lists(self) -> dict[str, Any]:
         """Return the values of rows and candidates, and `N_LISTED` candidates, the oddest first."""
         slor = self.rows.candidate_slor()
         scored = ((value, row, i) for row, values in enumerate(slor) for i, value in enumerate(values))
-        lists = {
+        return {
             "wording_gap_per_row": self.rows.gaps.tolist(),
             **{f"{name}_per_row": share.rows.tolist() for name, share in self.shares.items()},
             "wording_per_candidate": slor,
             "oddest_wording": [[row, i] for _, row, i in heapq.nsmallest(N_LISTED, scored)],
         }
-        return lists if self.faulty is None else {**lists, "faulty_per_candidate": [list(row) for row in self.faulty]}
 
     def warn_of_few_rows(self) -> None:
         """Warn where wording is left out for want of rows."""

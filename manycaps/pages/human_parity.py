@@ -50,8 +50,8 @@ def form(module: Any) -> Form:
     return Form(
         title="Human Parity",
         introduction=(
-            "How many of several captions of each image are faults, and how like people's are they, which is not how "
-            "good: bland, formulaic or repeated? One test over all images, and shares beside what people give. Fill in "
+            "How many of several captions of each image have faults, and how human-like are they, which is not how "
+            "good: generic, predictable or repeated? One test over all images, and shares beside people's. Fill in "
             f"the boxes, or upload a table ({', '.join(KINDS)}) of up to {LIMITS.rows} rows with the columns "
             "`predictions` and `references`."
         ),

@@ -72,11 +72,11 @@ def histogram_figure(shares: Sequence[float]) -> Drawing:
         figure, axes = _figure(2.8)
         axes.bar(bins, shares, 0.9, color=CANDIDATES, label="candidates")
         axes.axhline(1 / len(shares), color=REFERENCES, lw=2, label="people")
-        axes.set_xticks([0, len(shares) - 1], ["ordinary", "unlike people's"])
+        axes.set_xticks([0, len(shares) - 1], ["generic", "far from people's"])
         axes.set(ylabel="share of captions")
         axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2)
-    ends = f"{shares[0]:.0%} ordinary, {shares[-1]:.0%} unlike people's, people {1 / len(shares):.0%}"
+    ends = f"{shares[0]:.0%} generic, {shares[-1]:.0%} far from people's, people {1 / len(shares):.0%}"
     return _drawing(figure, f"Candidates by people's distances from the references: {ends}.")
 
 

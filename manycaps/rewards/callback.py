@@ -208,10 +208,11 @@ def calling_handler() -> transformers.trainer_callback.CallbackHandler | None:
 def nearness(result: Mapping[str, float]) -> tuple[float, float]:
     """Say how near to people's captions a result of `human_parity` is: of two results, the nearer one is larger.
 
-    It is the number of rows after which the model is distinguished from people: the fewer of those that the gaps and
-    that the tails need. T2 alone is no such measure: wrong captions move both gaps up and bland ones move them down, so
+    It is the number of rows that detect a difference from people: the fewer of those that the gaps and that the tails
+    need. T2 alone is no such measure: wrong captions move both gaps up and bland ones move them down, so
     that a bland model which errs in every fifth caption can have people's T2. Equal numbers of rows, which are whole
-    and 1 for a model that has learned little, are ordered by T2; models that no number of rows distinguishes are equal.
+    and 1 for a model that has learned little, are ordered by T2; models of which no number of rows detects a difference
+    are equal.
 
     >>> nearness({"rows_needed": 12.0, "human_parity_statistic": 40.0})
     (12.0, -40.0)

@@ -4,9 +4,11 @@ python -m scripts.studies.human_ratings [--data FOLDER --corpus E2E] [--output F
 
 FOLDER holds real_systems/e2e_nlg.json.gz: the outputs of the 21 systems of the E2E NLG challenge (Dusek et al. 2020,
 https://doi.org/10.1016/j.csl.2019.06.009) for 615 inputs with two references or more, and how often raters preferred
-each to another system in quality and in naturalness. Without a corpus, eight made systems stand in: captions of the
-bundled scenes, of which more and more describe another scene, "rated" by their number, and "naturalness" by how
-many are cut after five words; for a look at the program, not at raters.
+each to another system in quality and in naturalness; and summeval.json.gz: 17 summarisers and the highlights of the
+articles' authors for 100 articles with ten human summaries (Fabbri et al. 2021, https://doi.org/10.1162/tacl_a_00373),
+and the means of experts' ratings on four scales, to which the study adds their mean. Without a corpus, eight made
+systems stand in: captions of the bundled scenes, of which more and more describe another scene, "rated" by their
+number, and "naturalness" by how many are cut after five words; for a look at the program, not at raters.
 
 Written: human_ratings.csv, by the distance of `human_parity`, or "metrics" for the numbers of `coco_caption`:
 Spearman's rho and Kendall's tau_b of each number with each scale, with intervals, as `manycaps human-correlation
@@ -35,14 +37,14 @@ from manycaps.human_correlation.ratings import (
 from scripts.studies.caption_rows import bundled_images
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, print_table, study_settings
 from scripts.studies.study_options import Options, data_folder, study_parser
-from scripts.studies.study_pictures import BLUE, ORANGE, new_picture
+from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, new_picture
 
 # The distances of human_parity, and the numbers of coco_caption.
 MEASURES = ("meteor", "MiniLM", "metrics")
 
 parser = study_parser(__doc__)
 parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets")
-parser.add_argument("--corpus", choices=["E2E"], help="which of them; default: bundled scenes")
+parser.add_argument("--corpus", choices=["E2E", "SummEval"], help="which of them; default: bundled scenes")
 parser.add_argument("--measures", nargs="+", choices=MEASURES, default=MEASURES)
 parse = parser.parse_args
 
@@ -57,7 +59,10 @@ METRICS = "coco_caption"
 # What the COCO caption code reports.
 REPORTED = ("Bleu_4", "METEOR", "ROUGE_L", "CIDEr")
 
-SCALES, COLORS = ("quality", "naturalness"), (BLUE, ORANGE)
+COLORS = (BLUE, ORANGE, GREEN, PURPLE, BLACK)
+
+# The scales of made systems, and that of SummEval's ratings together.
+MADE_SCALES, ALL_SCALES = ("quality", "naturalness"), "mean"
 
 # Made systems, and references beside them.
 N_MADE, N_REFERENCES = 8, 5
@@ -76,10 +81,19 @@ class RatedCaptions(NamedTuple):
 def read_rated(options: Options) -> RatedCaptions:
     """Return the systems of the challenge, or made ones."""
     if options.corpus:
-        path = data_folder(options) / "real_systems" / "e2e_nlg.json.gz"
+        name = {"E2E": "e2e_nlg", "SummEval": "summeval"}[options.corpus]
+        path = data_folder(options) / "real_systems" / f"{name}.json.gz"
         content = json.loads(gzip.decompress(path.read_bytes()))
         references = [row["references"] for row in content["rows"]]
-        return RatedCaptions(references, content["systems"], content["human_win_rate"])
+        if options.corpus == "E2E":
+            return RatedCaptions(references, content["systems"], content["human_win_rate"])
+        means = {
+            system: {scale: float(np.mean(values)) for scale, values in of.items()}
+            for system, of in content["ratings"].items()
+        }
+        ratings = {scale: {system: of[scale] for system, of in means.items()} for scale in next(iter(means.values()))}
+        ratings[ALL_SCALES] = {system: float(np.mean(list(of.values()))) for system, of in means.items()}
+        return RatedCaptions(references, content["systems"], ratings)
     images, rng = bundled_images(), np.random.default_rng(options.seed)
     systems: dict[str, list[str]] = {}
     shares = {f"made_{k}": (k / 10, ((5 * k) % N_MADE) / 10) for k in range(N_MADE)}
@@ -90,7 +104,7 @@ def read_rated(options: Options) -> RatedCaptions:
         texts = [str(rng.choice(source[N_REFERENCES:])) for source in sources]
         words = [text.split()[: 5 if is_cut else None] for text, is_cut in zip(texts, cut, strict=True)]
         systems[name] = [" ".join(kept) for kept in words]
-    ratings = {scale: {name: -of[side] for name, of in shares.items()} for side, scale in enumerate(SCALES)}
+    ratings = {scale: {name: -of[side] for name, of in shares.items()} for side, scale in enumerate(MADE_SCALES)}
     return RatedCaptions([own[:N_REFERENCES] for own in images], systems, ratings)
 
 
@@ -105,22 +119,23 @@ def lines_of(rated: RatedCaptions, measure: str) -> Iterator[list[Any]]:
             result = module.compute(predictions=[[text] for text in captions], references=rated.references)
         values = {key: value for key, value in result_numbers(result).items() if is_parity or key in REPORTED}
         system_numbers[name] = SystemNumbers(values, {})
-    means = {(name, ""): np.array([rated.ratings[scale][name] for scale in SCALES]) for name in rated.systems}
-    agreement = compare_with_ratings(Ratings(SCALES, means, False, {}), system_numbers, [], [])
+    scales = tuple(rated.ratings)
+    means = {(name, ""): np.array([rated.ratings[scale][name] for scale in scales]) for name in rated.systems}
+    agreement = compare_with_ratings(Ratings(scales, means, False, {}), system_numbers, [], [])
     for figure in agreement.figures:
         yield [figure.number, figure.scale, figure.n, *figure[5:]]
 
 
 def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
-    """Draw rho of every number with both scales."""
-    names = distinct(lines, "measure", "number")
+    """Draw rho of every number with each scale."""
+    names, scales = distinct(lines, "measure", "number"), distinct(lines, "scale")
     with new_picture(output, NAME, 7.5, 1.2 + 0.27 * len(names)) as figure:
         axes = figure.subplots()
         limit = noise_limits(int(lines[0]["n_systems"]))[0]
         axes.axvspan(-limit, limit, color="#e8e8e8", lw=0, zorder=0)
-        for side, (scale, color) in enumerate(zip(SCALES, COLORS, strict=True)):
+        for side, (scale, color) in enumerate(zip(scales, COLORS, strict=False)):
             mine = [matching_lines(lines, measure=m, number=n, scale=scale) for m, n in names]
-            places = np.arange(len(names)) + 0.3 * side - 0.15
+            places = np.arange(len(names)) + 0.6 * ((side + 0.5) / len(scales) - 0.5)
             values = np.array([numbers(of, "rho")[0] for of in mine])
             ends = np.array([[numbers(of, f"rho_{end}")[0] for of in mine] for end in ("low", "high")])
             axes.errorbar(values, places, xerr=np.abs(ends - values), fmt="o", ms=4, color=color, lw=1, label=scale)
@@ -129,7 +144,7 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
         axes.set_xlim(-1, 1)
         axes.set_xlabel("Spearman's rho with the ratings, over systems (grey: unrelated numbers)")
         axes.set_title(title, loc="left")
-        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(SCALES))
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(scales))
 
 
 def main(options: Options) -> None:
@@ -138,10 +153,12 @@ def main(options: Options) -> None:
     rated = functools.cache(lambda: read_rated(options))
     table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
     lines = table.fill([(measure,) for measure in options.measures], lambda measure: lines_of(rated(), measure))
-    draw_picture(lines, "E2E NLG challenge, 21 systems" if options.corpus else "made systems", options.output)
+    titles = {"E2E": "E2E NLG challenge, 21 systems", "SummEval": "SummEval, 18 systems"}
+    draw_picture(lines, titles.get(options.corpus, "made systems"), options.output)
+    scales = distinct(lines, "scale")
     shown = ("rho", "tau_b")
     print_table(
-        ["number", *(f"{scale}: {name}" for scale in SCALES for name in shown)],
+        ["number", *(f"{scale}: {name}" for scale in scales for name in shown)],
         (
             [f"{number} ({measure})", *(f"{float(of[name]):.2f}" for of in pair for name in shown)]
             for measure, number in distinct(lines, "measure", "number")

@@ -27,7 +27,7 @@ STUDIES: Mapping[str, Mapping[str, str]] = {
     # An hour of one core each.
     "human_parity_truth": {BUNDLED: "--simulations 100", "MSVD": "--simulations 100", "Flickr8k": "--simulations 300"},
     "human_parity_experts": {BUNDLED: "", "Flickr8k": ""},
-    "human_ratings": {BUNDLED: "", "E2E": ""},
+    "human_ratings": {BUNDLED: "", "E2E": "", "SummEval": ""},
     "real_systems": {BUNDLED: "", "COCO": ""},
 }
 
@@ -66,7 +66,7 @@ SENTENCES: Mapping[str, str] = {
     "human_parity_power": "T2 finds what TRM, MMD and Frechet miss (card of human_parity, docs/human_parity.md)",
     "human_parity_truth": "how often the sentences and the intervals are right (docs/studies.md)",
     "human_parity_experts": "the tail agrees with experts' ratings (docs/studies.md)",
-    "human_ratings": "what agrees with the raters of 21 real systems (docs/human_parity.md)",
+    "human_ratings": "what agrees with the raters of 39 real systems (docs/studies.md, docs/human_parity.md)",
     "real_systems": "what is said of real captioners (README.md)",
     "damage_study": "what each set metric finds and what it misses (docs/studies.md)",
     "general_damage": "the same with other distances and kernels (cards of trm and mmd)",

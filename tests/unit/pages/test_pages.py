@@ -175,7 +175,7 @@ def test_drawings_of_any_captions():
         (caption_bars([0.5, -0.2, 0.1, 0, 1.4, 0.7], CAPTIONS, "score"), "(empty) 0.100"),
         (
             histogram_figure([0.5, 0.2, 0.2, 0.1]),
-            "Candidates by people's distances from the references: 50% ordinary, 10% unlike people's, people 25%.",
+            "Candidates by people's distances from the references: 50% generic, 10% far from people's, people 25%.",
         ),
         (
             mean_intervals({"a $5 system": (0.5, 0.25, 0.75), "other": (-0.5, np.nan, np.nan)}, "excess", mark=0.0),
