@@ -15,8 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.base import InputError, file_sha256, quote_path
-from manycaps.kit.embeddings import REMEMBERED_BYTES, RememberedFeatures, SentenceEncoder, is_word_vectors, model_folder
+from manycaps.kit.errors import InputError, quote_path
+from manycaps.kit.files import file_sha256
+from manycaps.kit.vectors_folders import model_folder
+from manycaps.kit.vectors_models import RememberedFeatures
+from manycaps.kit.vectors_sentences import REMEMBERED_BYTES, SentenceEncoder
+from manycaps.kit.vectors_words import is_word_vectors
 from manycaps.saved_files import make_folder, write_atomically
 
 # Bytes of vectors in a file, those used last: 350,000 captions in 384 dimensions.

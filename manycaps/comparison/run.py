@@ -10,7 +10,7 @@ from manycaps.comparison.score import check_module_names, score_captions, score_
 from manycaps.comparison.sources import check_sources
 from manycaps.comparison.test import compare_scores
 from manycaps.installed_modules import progress_bars
-from manycaps.kit.base import InputError
+from manycaps.kit.errors import InputError
 
 
 def compare(options: CompareOptions, *, embeddings: pathlib.Path | None = None) -> SystemComparison:

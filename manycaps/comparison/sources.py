@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from manycaps.caption_tables.files import expand_braces, is_local, quote_source, table_files
 from manycaps.comparison.compare_options import CompareOptions
-from manycaps.kit.base import InputOSError
+from manycaps.kit.errors import InputOSError
 
 # Options that name a folder, and those that name a file.
 FOLDERS, FILES = ("images", "videos"), ("language_model", "meteor15_data")

@@ -16,7 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from manycaps.comparison.compare_options import CompareOptions
-from manycaps.kit.base import VERSION, InputError, quote_path, quote_value, read_json
+from manycaps.kit.errors import InputError, quote_path, quote_value
+from manycaps.kit.files import read_json
+from manycaps.kit.module import VERSION
 from manycaps.tables import finite
 
 if typing.TYPE_CHECKING:
