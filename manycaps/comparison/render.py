@@ -11,6 +11,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from tqdm import tqdm
+
 from manycaps.comparison.paper import paper_table
 from manycaps.comparison.stored import NUMBERS, SHOWN, as_files, read_report
 from manycaps.comparison.table_terms import check_terms
@@ -125,7 +127,7 @@ class SystemComparison:
         """
         from manycaps.report.comparison_page import comparison_figures
 
-        for plot in comparison_figures(self.result, self.words):
+        for plot in tqdm(comparison_figures(self.result, self.words), desc="figures", unit="figure", delay=1):
             plot.save(make_folder(pathlib.Path(folder)))
 
 
