@@ -19,7 +19,7 @@ def check_sources(options: CompareOptions) -> None:
     Raises:
         ValueError, OSError: there is no such file, its ending is no table's, or it cannot be opened.
     """
-    named: Sequence[str] = [*options.systems, *options.references, *(options.scores or ())]
+    named: Sequence[str] = options.scores or [*options.systems, *options.references]
     for path in dict.fromkeys(path for source in named for path in expand_braces(source)):
         if is_local(path) and not os.path.isdir(os.path.expanduser(path)):
             for file in table_files([path]):
