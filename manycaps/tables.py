@@ -243,7 +243,16 @@ def _markdown(table: Table) -> str:
     caption = [table.caption.replace("marked:", "bold:"), ""] if table.caption else []
     rows = [[write_cell(cell) for cell in row] for row in table.rows]
     rules = [{"l": ":---", "r": "---:"}[letter] for letter in table.align]
-    return "\n".join([*caption, markdown_table([table.header, *rows], rules)])
+    return "\n".join([*caption, markdown_table([[_one_line(title) for title in table.header], *rows], rules)])
+
+
+def _one_line(title: str) -> str:
+    r"""A title that a text and LaTeX write in two lines.
+
+    >>> _one_line("near-\nduplicates"), _one_line("rows to\ndetect")
+    ('near-duplicates', 'rows to detect')
+    """
+    return title.replace("-\n", "-").replace("\n", " ")
 
 
 def _latex(table: Table) -> str:
@@ -316,7 +325,7 @@ def escape_latex(text: str) -> str:
 def _html(table: Table) -> str:
     """As a notebook shows it, without a style of its own."""
     caption = f"<caption>{html.escape(table.caption.replace('marked:', 'bold:'))}</caption>" if table.caption else ""
-    head = "".join(f"<th>{html.escape(text)}</th>" for text in table.header)
+    head = "".join(f"<th>{html.escape(_one_line(text))}</th>" for text in table.header)
     rows = ("".join(f"<td>{_html_cell(cell, '<b>{}</b>', '{}')}</td>" for cell in row) for row in table.rows)
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
