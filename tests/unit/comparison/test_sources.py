@@ -1,6 +1,5 @@
 """Files that are missing or cannot be read: refused at once, through every door, before a library is loaded."""
 
-import os
 import subprocess
 import sys
 import time
@@ -8,6 +7,7 @@ import time
 import pytest
 
 from manycaps import command_line
+from manycaps.comparison import sources
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.sources import check_sources
 from tests.comparison_cases import caption_rows, write_captions
@@ -56,10 +56,12 @@ def test_what_is_there_or_takes_a_network_is_left_to_the_reader(system, files):
     check_sources(CompareOptions([system], references=["references.jsonl"], device="cpu", checkpoint="none"))
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads every file")
-def test_a_file_without_permission_is_refused(files, tmp_path):
-    (tmp_path / "base.jsonl").chmod(0)
-    with pytest.raises(OSError, match="^base.jsonl: expected a file that can be read, got permission denied."):
+def test_a_file_without_permission_is_refused(files, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(sources, "open", refuse, raising=False)
+    with pytest.raises(OSError, match=r"^base.jsonl: expected a file that can be read, got permission denied\."):
         check_sources(CompareOptions(["base.jsonl"]))
 
 
