@@ -7,6 +7,7 @@ manycaps compare a.csv b.csv c.csv -m trm_meteor,mmd_bert -f latex
 manycaps compare scores/baseline scores/mine
 manycaps compare --scores scores.csv
 manycaps compare --scores samples_a.jsonl samples_b.jsonl -m exact_match
+manycaps compare report/ -f latex --table 'faults,omitted,rows to detect' --sort faults
 
 Each file holds the captions of one system, one or several for every image; the first is the baseline, unless --baseline
 names another. A single system is compared only with people. References are in a file of their own, or beside the
@@ -52,10 +53,16 @@ that do not differ; the folder of --output gets index.html and comparison.json.
 
 Standard output gets the answer, with the captions of each system that are most unlike people's and its most similar
 pair, as far as they fit a terminal; with --full it also gets the tables. -f latex or md prints one table for a paper
-instead, with values, intervals and marks, and the others with --full. --figures writes every plot as SVG and PDF, which
-need nothing else and are readable in grey. The folder of
+instead, with values, intervals and marks, and the others with --full; --table chooses its columns, eight at most, by the
+terms in its head. Of more than five systems the table has groups: systems with a common letter were not shown to
+differ. Intervals are of each system by itself, not corrected for several. --figures writes every plot as SVG and PDF,
+which need nothing else and are readable in grey. The folder of
 --output gets index.html, a page that makes no network requests, with twenty such captions and pairs of each system, and
 comparison.json with every number. An existing report is replaced only with --overwrite.
+
+A report that is named in the place of files is shown again, without a model: with another -f, --table, --sort, --full
+or --figures. It keeps shown.json for that, with the captions. --cache keeps the embeddings of captions in the report's
+folder, so that another comparison with the same -o embeds only new captions.
 """
 
 import argparse

@@ -16,7 +16,7 @@ from tests.comparison_cases import caption_rows, write_captions
 MOST_SECONDS = 5
 
 # Libraries that a refusal needs not load, of a second each and more.
-HEAVY = ("torch", "evaluate", "datasets", "transformers", "scipy", "matplotlib", "pyarrow")
+HEAVY = ("torch", "evaluate", "datasets", "transformers", "scipy", "matplotlib")
 
 
 @pytest.fixture
