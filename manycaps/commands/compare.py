@@ -53,8 +53,8 @@ that do not differ; the folder of --output gets index.html and comparison.json.
 
 Standard output gets the answer, with the captions of each system that are most unlike people's and its most similar
 pair, as far as they fit a terminal; with --full it also gets the tables. -f latex or md prints one table for a paper
-instead, with values, intervals and marks, and the others with --full; --table chooses its columns, eight at most, by the
-terms in its head. Of more than five systems the table has groups: systems with a common letter were not shown to
+instead, with values, intervals and marks, and the others with --full; --table chooses its columns, eight at most, by
+the terms in its head. Of more than five systems the table has groups: systems with a common letter were not shown to
 differ. Intervals are of each system by itself, not corrected for several. --figures writes every plot as SVG and PDF,
 which need nothing else and are readable in grey. The folder of
 --output gets index.html, a page that makes no network requests, with twenty such captions and pairs of each system, and

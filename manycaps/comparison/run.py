@@ -48,10 +48,11 @@ def compare(options: CompareOptions, *, embeddings: pathlib.Path | None = None) 
     ['comparison.json', 'index.html', 'shown.json']
     """
     check_module_names(options.metrics or ())
-    check_sources(options)
     if options.systems_by is None:
         sources = name_systems(options.systems, options.names, options.baseline)
+        check_sources(options)
     else:
+        check_sources(options)
         sources = systems_of_table(options.systems, options.systems_by, options.names, options.baseline)
     # What cannot be read is refused before a module, and the libraries that it takes, are loaded.
     if are_score_folders(sources):

@@ -8,7 +8,7 @@ from manycaps.comparison.compare_options import CompareOptions
 from manycaps.kit.errors import InputOSError
 
 # Options that name a folder, and those that name a file.
-FOLDERS, FILES = ("images", "videos"), ("language_model", "meteor15_data")
+FOLDERS, FILES = ("images", "videos"), ("language_model",)
 
 
 def check_sources(options: CompareOptions) -> None:
@@ -31,8 +31,8 @@ def check_sources(options: CompareOptions) -> None:
         if not os.path.exists(os.path.expanduser(path)):
             where = f"--{name.replace('_', '-')}"
             raise InputOSError(where, f"{wanted} that exists", quote_source(path), "Check the path.")
-        if name in FILES and os.path.isfile(path):
-            _check_readable(path)
+        if name in FILES:
+            _check_readable(os.path.expanduser(path))
 
 
 def _check_readable(path: str) -> None:

@@ -144,7 +144,9 @@ def test_a_column_of_images_that_nobody_asked_for_runs_no_network_and_refuses_no
 
 
 @pytest.mark.parametrize("options", [{"metrics": ["pac_score"]}, {"images": "photos"}])
-def test_a_column_of_images_that_is_asked_for_has_one_in_every_row(options, tmp_path):
+def test_a_column_of_images_that_is_asked_for_has_one_in_every_row(options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "photos").mkdir()
     systems, references = files_with_images(tmp_path, 42)
     with pytest.raises(ValueError) as found:
         compare(CompareOptions(systems, references, **options))
@@ -163,7 +165,7 @@ def test_two_comparisons_into_one_folder_at_a_time_are_refused(tmp_path, capsys)
             "give another.\n"
         )
     assert main([*call, str(folder)]) == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["comparison.json", "index.html"]
+    assert sorted(path.name for path in folder.iterdir()) == ["comparison.json", "index.html", "shown.json"]
     # A run that fails leaves no folder of its own.
     assert main([*call, str(tmp_path / "new"), "--clusters", "no such id"]) == 2
     assert not (tmp_path / "new").exists()
