@@ -28,6 +28,13 @@ LATEX_SIGNS = {
     ">": r"\textgreater{}",
 }
 
+# Letters of a line, with the space between columns, that fit one of two columns of a page; letters of an interval,
+# which is in small print, count as a part of one.
+MOST_NARROW, SMALL_LETTER, LETTERS_BETWEEN = 58.0, 0.75, 1.5
+
+# Scales a table to the width of the line, unless it is narrower.
+SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
+
 # Cells of numbers alone, and the sign of one, which is no hyphen in print.
 NUMBERS = re.compile(r"[-+.,e\d\s\[\]]+")
 MINUS = re.compile(r"(?<!\w)-(?=\d)")
@@ -236,7 +243,16 @@ def _markdown(table: Table) -> str:
     caption = [table.caption.replace("marked:", "bold:"), ""] if table.caption else []
     rows = [[write_cell(cell) for cell in row] for row in table.rows]
     rules = [{"l": ":---", "r": "---:"}[letter] for letter in table.align]
-    return "\n".join([*caption, markdown_table([table.header, *rows], rules)])
+    return "\n".join([*caption, markdown_table([[_one_line(title) for title in table.header], *rows], rules)])
+
+
+def _one_line(title: str) -> str:
+    r"""A title that a text and LaTeX write in two lines.
+
+    >>> _one_line("near-\nduplicates"), _one_line("rows to\ndetect")
+    ('near-duplicates', 'rows to detect')
+    """
+    return title.replace("-\n", "-").replace("\n", " ")
 
 
 def _latex(table: Table) -> str:
@@ -249,11 +265,15 @@ def _latex(table: Table) -> str:
     def with_minus(text: str) -> str:
         return MINUS.sub("$-$", escape_latex(text)) if NUMBERS.fullmatch(text) else escape_latex(text)
 
+    def write_title(title: str, letter: str) -> str:
+        lines = r"\\".join(escape_latex(line) for line in title.split("\n"))
+        return rf"\shortstack[{letter}]{{{lines}}}" if "\n" in title else lines
+
     # Columns of numbers are aligned to the right.
     letters = table.align or "".join(
         "r" if any(cell.value is not None for cell in column) else "l" for column in zip(*table.rows, strict=True)
     )
-    lines = [r"\toprule", " & ".join(map(escape_latex, table.header)) + r" \\", r"\midrule"]
+    lines = [r"\toprule", " & ".join(map(write_title, table.header, letters)) + r" \\", r"\midrule"]
     for row in table.rows:
         lines.append(" & ".join(map(write_cell, row)) + r" \\")
         # Intervals are on a line of their own: beside the values they would make a table too wide for a page.
@@ -265,19 +285,32 @@ def _latex(table: Table) -> str:
     if not table.caption:
         return "\n".join([opening, *lines, closing])
     caption = escape_latex(table.caption.replace("marked:", "bold:"))
+    # Over both columns of a page, where it has two; a table that is wider than the page is scaled down.
+    environment = (
+        "table*" if sum(map(_n_letters, zip(table.header, *table.rows, strict=True))) > MOST_NARROW else "table"
+    )
     return "\n".join(
         [
-            r"% \usepackage{booktabs}",
-            r"\begin{table}",
+            r"% \usepackage{booktabs,graphicx}",
+            rf"\begin{{{environment}}}",
+            r"  \setlength{\belowcaptionskip}{4pt}",
             rf"  \caption{{{caption}}}",
             rf"  \label{{tab:{table.name}}}",
             r"  \centering\footnotesize\setlength{\tabcolsep}{3pt}",
+            rf"  {SHRUNK}{{%",
             f"  {opening}",
             *(f"    {line}" for line in lines),
-            f"  {closing}",
-            r"\end{table}",
+            f"  {closing}}}",
+            rf"\end{{{environment}}}",
         ]
     )
+
+
+def _n_letters(column: Sequence[Any]) -> float:
+    """Width of a column, in letters: a title, and its cells."""
+    title, *cells = column
+    lines = [*map(len, title.split("\n")), *(len(cell.text) + SMALL_LETTER * len(cell.letters) for cell in cells)]
+    return max(*lines, *(SMALL_LETTER * len(cell.interval) for cell in cells), 0) + LETTERS_BETWEEN
 
 
 def escape_latex(text: str) -> str:
@@ -292,7 +325,7 @@ def escape_latex(text: str) -> str:
 def _html(table: Table) -> str:
     """As a notebook shows it, without a style of its own."""
     caption = f"<caption>{html.escape(table.caption.replace('marked:', 'bold:'))}</caption>" if table.caption else ""
-    head = "".join(f"<th>{html.escape(text)}</th>" for text in table.header)
+    head = "".join(f"<th>{html.escape(_one_line(text))}</th>" for text in table.header)
     rows = ("".join(f"<td>{_html_cell(cell, '<b>{}</b>', '{}')}</td>" for cell in row) for row in table.rows)
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

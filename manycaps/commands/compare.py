@@ -7,6 +7,7 @@ manycaps compare a.csv b.csv c.csv -m trm_meteor,mmd_bert -f latex
 manycaps compare scores/baseline scores/mine
 manycaps compare --scores scores.csv
 manycaps compare --scores samples_a.jsonl samples_b.jsonl -m exact_match
+manycaps compare report/ -f latex --table 'faults,omitted,rows to detect' --sort faults
 
 Each file holds the captions of one system, one or several for every image; the first is the baseline, unless --baseline
 names another. A single system is compared only with people. References are in a file of their own, or beside the
@@ -52,28 +53,41 @@ that do not differ; the folder of --output gets index.html and comparison.json.
 
 Standard output gets the answer, with the captions of each system that are most unlike people's and its most similar
 pair, as far as they fit a terminal; with --full it also gets the tables. -f latex or md prints one table for a paper
-instead, with values, intervals and marks, and the others with --full. --figures writes every plot as SVG and PDF, which
-need nothing else and are readable in grey. The folder of
+instead, with values, intervals and marks, and the others with --full; --table chooses its columns, eight at most, by
+the terms in its head. Of more than five systems the table has groups: systems with a common letter were not shown to
+differ. Intervals are of each system by itself, not corrected for several. --figures writes every plot as SVG and PDF,
+which need nothing else and are readable in grey. The folder of
 --output gets index.html, a page that makes no network requests, with twenty such captions and pairs of each system, and
 comparison.json with every number. An existing report is replaced only with --overwrite.
+
+A report that is named in the place of files is shown again, without a model: with another -f, --table, --sort, --full
+or --figures. It keeps shown.json for that, with the captions. --cache keeps the embeddings of captions in the report's
+folder, so that another comparison with the same -o embeds only new captions.
 """
 
 import argparse
 import pathlib
 import sys
+from collections.abc import Sequence
 
 from manycaps.command_options import add_format, add_options, options_of, path_of, print_json
 from manycaps.comparison import CompareOptions
 from manycaps.kit.errors import InputError
 
+# Folder of the report, and of the embeddings in it.
+DEFAULT_OUTPUT, EMBEDDINGS = pathlib.Path("report"), "embeddings"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument(
-        "-o", "--output", type=path_of, default=pathlib.Path("report"), metavar="FOLDER", help="default: report"
+        "-o", "--output", type=path_of, default=DEFAULT_OUTPUT, metavar="FOLDER", help=f"default: {DEFAULT_OUTPUT}"
     )
     parser.add_argument("--figures", type=path_of, metavar="FOLDER", help="write each plot as SVG and PDF, for a paper")
     parser.add_argument("--overwrite", action="store_true", help="replace the report of an earlier comparison")
+    parser.add_argument(
+        "--cache", action="store_true", help="keep embeddings in the report's folder, and embed only new captions"
+    )
     add_format(parser, "md", "latex")
     add_options(parser, CompareOptions)
 
@@ -90,12 +104,19 @@ def check_no_figures(folder: pathlib.Path) -> None:
         )
 
 
+def check_table_format(form: str, columns: Sequence[str] | None) -> None:
+    """Raise if columns are chosen of JSON, which has every number."""
+    if columns is not None and form == "json":
+        raise InputError("--table", "-f latex, md or text", "-f json, which has every number", "Leave one of them out.")
+
+
 def run_scores(arguments: argparse.Namespace, options: CompareOptions) -> None:
     """Compare by the scores of another program."""
     from manycaps.foreign_scores.run import OUTPUT_NAMES, save_comparison
 
-    if arguments.figures is not None:
-        raise InputError("--figures", "none beside --scores", str(arguments.figures), "It belongs to captions.")
+    for name, default in (("figures", None), ("cache", False)):
+        if (value := getattr(arguments, name)) != default:
+            raise InputError(f"--{name}", "none beside --scores", str(value), "It belongs to captions: leave it out.")
     compared = save_comparison(options, arguments.output, overwrite=arguments.overwrite)
     if arguments.format == "json":
         print_json(compared.to_dict())
@@ -104,16 +125,45 @@ def run_scores(arguments: argparse.Namespace, options: CompareOptions) -> None:
     print("wrote", " and ".join(str(arguments.output / name) for name in OUTPUT_NAMES), file=sys.stderr)
 
 
+def run_report(arguments: argparse.Namespace, options: CompareOptions) -> None:
+    """Show an earlier comparison again, from the folder that holds its numbers."""
+    from manycaps.comparison.stored import check_report_options
+
+    check_report_options(options)
+    for name, default in (("output", DEFAULT_OUTPUT), ("cache", False)):
+        if (value := getattr(arguments, name)) != default:
+            fix = "Leave it out: the answer goes to standard output, and plots to the folder of --figures."
+            raise InputError(f"--{name}", "none beside a report", str(value), fix)
+    if arguments.figures is not None and not arguments.overwrite:
+        check_no_figures(arguments.figures)
+
+    from manycaps.comparison.render import SystemComparison
+
+    comparison = SystemComparison.read(options.systems[0], sort=options.sort)
+    print(comparison.write(arguments.format, full=options.full, columns=options.table))
+    if arguments.figures is not None:
+        comparison.save_figures(arguments.figures)
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
+    from manycaps.comparison.sources import check_sources
+    from manycaps.comparison.stored import is_report
+
+    options = options_of(arguments, CompareOptions)
+    check_table_format(arguments.format, options.table)
+    if is_report(options.systems):
+        run_report(arguments, options)
+        return
+    check_sources(options)
+    if options.scores is not None:
+        run_scores(arguments, options)
+        return
+
     from manycaps.comparison import compare
     from manycaps.comparison.render import OUTPUT_NAMES
     from manycaps.saved_files import check_can_be_written, sole_output
 
-    options = options_of(arguments, CompareOptions)
-    if options.scores is not None:
-        run_scores(arguments, options)
-        return
     outputs = [arguments.output / name for name in OUTPUT_NAMES]
     with sole_output(arguments.output):
         for path in outputs:
@@ -127,10 +177,10 @@ def run(arguments: argparse.Namespace) -> None:
                 )
         if arguments.figures is not None and not arguments.overwrite:
             check_no_figures(arguments.figures)
-        comparison = compare(options)
-        answer = comparison.write(arguments.format, full=arguments.full)
-        comparison.save(arguments.output)
+        embeddings = arguments.output / EMBEDDINGS if arguments.cache else None
+        comparison = compare(options, embeddings=embeddings)
+        comparison.save(arguments.output)  # first: a column that it lacks loses nothing
         if arguments.figures is not None:
             comparison.save_figures(arguments.figures)
-    print(answer)
+    print(comparison.write(arguments.format, full=arguments.full, columns=options.table))
     print(f"wrote {outputs[0]} and {outputs[1]}", file=sys.stderr)

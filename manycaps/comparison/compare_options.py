@@ -6,6 +6,7 @@ from typing import Annotated
 
 from manycaps.catalog import PARITY_DISTANCES, modules_with
 from manycaps.command_options import Columns, EncoderOptions, Option, SplitName, comma_list
+from manycaps.comparison.table_terms import check_terms
 from manycaps.kit.errors import InputError
 
 # Orders in which systems are printed: by their faults, or by the rows after which they are distinguished from people.
@@ -49,7 +50,10 @@ class CompareOptions(ModuleOptions):
         TypeError, ValueError: an option cannot be used. Messages name it as the command line does: --n-resamples.
     """
 
-    systems: Annotated[Sequence[str], Option("captions of a system, or folder of its scores", "SYSTEM", "")] = ()
+    systems: Annotated[
+        Sequence[str],
+        Option("captions of a system, or folder of its scores; or a report, to show it again", "SYSTEM", ""),
+    ] = ()
     references: Annotated[Sequence[str], Option("human captions", "FILE", "-r")] = ()
     # None: those for which the rows have references, images or videos.
     metrics: Annotated[
@@ -88,6 +92,14 @@ class CompareOptions(ModuleOptions):
         Option("how human_parity compares captions; default: bert where it is installed", choices=PARITY_DISTANCES),
     ] = None
     margin: Annotated[float | None, Option("gap that counts as none; adds equivalence tests", "GAP", above=0)] = None
+    table: Annotated[
+        Sequence[str] | None,
+        Option(
+            'columns of the printed table, eight at most, separated by commas: "faults,omitted,rows to detect"',
+            "COLUMN,...",
+            convert=comma_list,
+        ),
+    ] = None
     sort: Annotated[str | None, Option("order of the systems (as they were given)", choices=ORDERS)] = None
     n_resamples: Annotated[int, Option("random splits and sign flips of the tests", least=1, most=10_000_000)] = 9_999
     seed: Annotated[int, Option("of tests and intervals", least=0)] = 0
@@ -97,5 +109,7 @@ class CompareOptions(ModuleOptions):
         super().__post_init__()
         if not self.systems and self.scores is None:
             raise InputError("systems", "captions of a system, or --scores", "none", "Name a file.")
+        if self.table is not None:
+            check_terms(self.table)
         if self.lower_is_better and self.scores is None:
             raise InputError("--lower-is-better", "tables of scores (--scores)", "none", "Leave it out.")

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.optimize
 import scipy.special
+from tqdm import tqdm
 
 from manycaps.comparison.paired_tests import (
     MOST_ENUMERATED,
@@ -116,6 +117,7 @@ def detectable_differences(
     tests: PairTests,
     systems: "Sequence[SystemParity]" = (),
     wrong: WrongCaptions | None = None,
+    known_moves: "KnownMoves | None" = None,
 ) -> Detectable:
     """Compute what is detected of two systems.
 
@@ -145,9 +147,11 @@ def detectable_differences(
     least = np.array([math.sqrt(wanted) - scipy.special.ndtri(POWER)])
     if tests.share:
         least = np.append(least, -scipy.special.stdtrit(n - 1, tests.level_of_shares / 2))
-    least_shares = []
+    least_shares, known = [], {} if known_moves is None else known_moves
     for sign, system in zip((1, -1), systems, strict=True):
-        for moved, chances in _moves(system, wrong, tests.share):
+        if (system.name, tests.share) not in known:  # of one system alone, which is in many pairs
+            known[system.name, tests.share] = list(_moves(system, wrong, tests.share))
+        for moved, chances in known[system.name, tests.share]:
             mixture = _Mixture(sign * columns, labels, wrong.rows, moved[..., chosen], chances, least)
             least_shares.append(mixture.least_share())
     return Detectable(gap, least_rows, max(least_shares[::2]), max(least_shares[1::2]))
@@ -155,6 +159,9 @@ def detectable_differences(
 
 # From a share of wrong captions to the chance of each number of them, (n_numbers, n_rows).
 Chances = Callable[[float], Floats]
+
+# By system and share how its rows move, with each number of wrong captions and with all.
+KnownMoves = dict[tuple[str, str | None], list[tuple[Floats, Chances]]]
 
 
 def _moves(system: "SystemParity", wrong: WrongCaptions, share: str | None) -> Iterator[tuple[Floats, Chances]]:
@@ -361,7 +368,9 @@ def compare_pairs(
     n_draws = enough_resamples(n_resamples, len(chosen))
     resampling: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
     given: dict[str, Any] = {"rounding": rounding, "margin": margin, "wrong": wrong}
-    untested = [_untested_pair(*pair, clusters, n_pairs=len(chosen), n_draws=n_draws, **given) for pair in chosen]
+    given |= {"n_pairs": len(chosen), "n_draws": n_draws, "moves": {}}
+    bar = tqdm(chosen, desc="pairs of systems", unit="pair", delay=1)
+    untested = [_untested_pair(first, second, clusters, **given) for first, second in bar]
     gap_p_values = [math.nan] * len(chosen)
     if systems[0].has_meaning:
         labels = list(range(len(untested[0].differences))) if clusters is None else clusters
@@ -582,6 +591,7 @@ def _untested_pair(
     wrong: WrongCaptions | None,
     n_pairs: int,
     n_draws: int,
+    moves: "KnownMoves",
 ) -> UntestedPair:
     """Gather what is tested of two systems, and compute all that needs no test."""
     both = first, second
@@ -597,7 +607,7 @@ def _untested_pair(
         gap_level = level_of_gaps(bool(shares), has_wording) / n_pairs
         share_level = level_of_distances(has_wording) * WEIGHT_OF_TAILS / n_pairs / max(1, len(shares))
         tests = PairTests(gap_level, share_level, shares[0].key if shares else None, n_draws)
-        detectable = detectable_differences(differences, clusters, tests, both, wrong)
+        detectable = detectable_differences(differences, clusters, tests, both, wrong, moves)
     return UntestedPair(
         (first.name, second.name),
         differences,

@@ -11,13 +11,19 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from tqdm import tqdm
+
+from manycaps.comparison.paper import paper_table
+from manycaps.comparison.stored import NUMBERS, SHOWN, as_files, read_report
+from manycaps.comparison.table_terms import check_terms
 from manycaps.comparison.test import Comparison
-from manycaps.comparison.words import WIDTH, Words, has_meaning, note_of_marks
+from manycaps.comparison.words import WIDTH, Words, has_meaning, note_of_marks, say
 from manycaps.saved_files import make_folder, write_text_atomically
 from manycaps.tables import finite, write_table
 
-# Files of a comparison in its folder.
-OUTPUT_NAMES = ("index.html", "comparison.json")
+# Files of a comparison in its folder: the page, the numbers, and what reading them again takes.
+PAGE = "index.html"
+OUTPUT_NAMES = (PAGE, NUMBERS, SHOWN)
 
 # Pairs that are printed without --full: a summary beside the baseline if there are more.
 MOST_PAIRS = 3
@@ -32,6 +38,30 @@ class SystemComparison:
 
     result: Comparison
     words: Words
+    # Whether the metrics were chosen, and are no defaults: a terminal then has a line for each.
+    are_asked_for: bool = False
+
+    @classmethod
+    def of(cls, result: Comparison, *, are_asked_for: bool = False) -> "SystemComparison":
+        """Put a result into words."""
+        words = say(result, are_asked_for=are_asked_for)
+        return cls(result=result, words=words, are_asked_for=are_asked_for)
+
+    @classmethod
+    def read(cls, folder: str | pathlib.Path, *, sort: str | None = None) -> "SystemComparison":
+        """Read the comparison that `save` wrote, without the captions' files or a model.
+
+        Args:
+            folder: of the report.
+            sort: order of the systems, as in `CompareOptions`; None keeps the report's.
+
+        Raises:
+            ValueError, OSError: the folder has no report that this version can read.
+        """
+        result, are_asked_for = read_report(str(folder))
+        if sort is not None:
+            result = dataclasses.replace(result, shown=dataclasses.replace(result.shown, order=sort))
+        return cls.of(result, are_asked_for=are_asked_for)
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, without captions, as `json.dumps` takes it; NaN and infinity are None."""
@@ -39,17 +69,29 @@ class SystemComparison:
         del numbers["shown"]
         return dict(finite(numbers))
 
-    def write(self, form: str = "text", *, full: bool = False) -> str:
-        """Return what `manycaps compare` prints: "text", "md", "latex" or "json"; `full` adds all pairs and tables."""
+    def write(self, form: str = "text", *, full: bool = False, columns: Sequence[str] | None = None) -> str:
+        """Return what `manycaps compare` prints: "text", "md", "latex" or "json".
+
+        Args:
+            form: in which it is written.
+            full: whether all pairs and tables are added.
+            columns: terms of one table, eight at most, in place of the usual ones; in a text the table alone.
+
+        Raises:
+            ValueError: the comparison has no such column, or nothing was measured of it.
+        """
         if form == "json":
             return json.dumps(self.to_dict(), indent=1, allow_nan=False)
         words, parity = self.words, self.result.human_parity
-        if form == "text":
+        if columns is not None:
+            check_terms(columns)
+        if form == "text" and columns is None:
             has_tables = full or parity is None or not has_meaning(parity)
             tables = words.metric_tables if has_tables else []
             return "\n\n".join([answer_text(self, full=full), *(write_table(table, form) for table in tables)])
         others = words.metric_tables[bool(words.tables["systems"].rows) :] if full else []
-        return "\n\n".join(write_table(table, form) for table in [words.paper, *others])
+        first = paper_table(self.result, words, columns, whole=form == "md")
+        return "\n\n".join(write_table(table, form) for table in [first, *others])
 
     def _repr_html_(self) -> str:
         """Return the sentences and tables, as a notebook shows them."""
@@ -57,7 +99,7 @@ class SystemComparison:
         return f"<ul>{sentences}</ul>{''.join(write_table(table, 'html') for table in self.words.all_tables)}"
 
     def save(self, folder: str | pathlib.Path) -> None:
-        """Write the page and the numbers, as `index.html` and `comparison.json`.
+        """Write the page, the numbers, and what `read` takes beside them: `index.html` and two JSON files.
 
         Args:
             folder: made if it does not exist; files of these names are replaced.
@@ -68,11 +110,11 @@ class SystemComparison:
         # Only a page needs matplotlib.
         from manycaps.report.comparison_page import comparison_page
 
-        numbers = json.dumps(self.to_dict(), indent=1, allow_nan=False)
-        page = comparison_page(self.result, self.words)
+        files = {PAGE: comparison_page(self.result, self.words)}
+        files |= as_files(self.result, are_asked_for=self.are_asked_for)
         make_folder(pathlib.Path(folder))
-        for name, text in zip(OUTPUT_NAMES, (page, numbers + "\n"), strict=True):
-            write_text_atomically(pathlib.Path(folder) / name, text)
+        for name in OUTPUT_NAMES:
+            write_text_atomically(pathlib.Path(folder) / name, files[name])
 
     def save_figures(self, folder: str | pathlib.Path) -> None:
         """Write every plot as SVG and PDF, for a paper: complete without the page, and readable in grey.
@@ -85,7 +127,7 @@ class SystemComparison:
         """
         from manycaps.report.comparison_page import comparison_figures
 
-        for plot in comparison_figures(self.result, self.words):
+        for plot in tqdm(comparison_figures(self.result, self.words), desc="figures", unit="figure", delay=1):
             plot.save(make_folder(pathlib.Path(folder)))
 
 

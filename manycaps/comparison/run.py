@@ -1,15 +1,19 @@
 """From the options of a comparison to the comparison: five rooms, each entered once, from the first to the last."""
 
+import functools
+import pathlib
+
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.read import are_score_folders, name_systems, read_captions, systems_of_table
 from manycaps.comparison.render import SystemComparison
 from manycaps.comparison.score import check_module_names, score_captions, score_further
+from manycaps.comparison.sources import check_sources
 from manycaps.comparison.test import compare_scores
-from manycaps.comparison.words import say
 from manycaps.installed_modules import progress_bars
+from manycaps.kit.errors import InputError
 
 
-def compare(options: CompareOptions) -> SystemComparison:
+def compare(options: CompareOptions, *, embeddings: pathlib.Path | None = None) -> SystemComparison:
     """Compare captioning systems: which one has fewer faults, and how does each differ from people?
 
     Every two systems are compared row by row, and the distribution metrics compare each system with people; see
@@ -17,6 +21,8 @@ def compare(options: CompareOptions) -> SystemComparison:
 
     Args:
         options: systems, references, metrics and the rest.
+        embeddings: folder that keeps the vectors of the sentence encoder, so that another comparison embeds only new
+            captions; made if it does not exist. None keeps none.
 
     Returns:
         The comparison, which a notebook shows as tables. `to_dict()` has every number, and `save(folder)` writes the
@@ -39,22 +45,28 @@ def compare(options: CompareOptions) -> SystemComparison:
     2
     >>> comparison.save(folder / "report")
     >>> sorted(path.name for path in (folder / "report").iterdir())
-    ['comparison.json', 'index.html']
+    ['comparison.json', 'index.html', 'shown.json']
     """
     check_module_names(options.metrics or ())
     if options.systems_by is None:
         sources = name_systems(options.systems, options.names, options.baseline)
+        check_sources(options)
     else:
+        check_sources(options)
         sources = systems_of_table(options.systems, options.systems_by, options.names, options.baseline)
-    with progress_bars(shown=False):  # of modules, beside the comparison's
-        if are_score_folders(sources):
-            # Captions need neither pyarrow's tables nor the folders of runs.
-            from manycaps.comparison.score_folders import read_scores
+    # What cannot be read is refused before a module, and the libraries that it takes, are loaded.
+    if are_score_folders(sources):
+        if embeddings is not None:
+            raise InputError("--cache", "captions", "folders of scores", "Leave it out: they hold what was computed.")
+        # Captions need neither pyarrow's tables nor the folders of runs.
+        from manycaps.comparison.score_folders import read_scores
 
-            scores = score_further(read_scores(sources, options), options)
-        else:
-            scores = score_captions(read_captions(sources, options), options)
+        score = functools.partial(score_further, read_scores(sources, options), options)
+    else:
+        score = functools.partial(score_captions, read_captions(sources, options), options, embeddings)
+    with progress_bars(shown=False):  # of modules, beside the comparison's
+        scores = score()
         result = compare_scores(
             scores, margin=options.margin, order=options.sort or "", n_resamples=options.n_resamples, seed=options.seed
         )
-        return SystemComparison(result=result, words=say(result, are_asked_for=options.metrics is not None))
+        return SystemComparison.of(result, are_asked_for=options.metrics is not None)

@@ -14,6 +14,7 @@ quantile count with the fraction that gives people exactly 5%.
 import functools
 import itertools
 import math
+import pathlib
 import re
 import types
 import warnings
@@ -24,7 +25,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from manycaps.catalog import CLIP, COMPARED_MODULES, ENCODER_OPTIONS, MODULES, SET_MODULES, modules_with
+from manycaps.catalog import (
+    CLIP,
+    COMPARED_MODULES,
+    ENCODER_OPTIONS,
+    MODULES,
+    SENTENCE_ENCODER,
+    SET_MODULES,
+    modules_with,
+)
 from manycaps.command_options import encoder_options, option_flag
 from manycaps.comparison.compare_options import MODULE_OPTIONS, CompareOptions
 from manycaps.comparison.read import (
@@ -673,10 +682,9 @@ def wrong_captions(
     return WrongCaptions.from_distances(rows, distances_of(texts), list(map(len, captions)))
 
 
-def score_captions(read: ReadCaptions, options: CompareOptions) -> SystemScores:
-    """Score the captions of all systems."""
+def score_captions(read: ReadCaptions, options: CompareOptions, embeddings: pathlib.Path | None = None) -> SystemScores:
+    """Score the captions of all systems; the folder `embeddings` keeps their vectors."""
     rows, media = read.rows, read.media
-    names = list(rows[0].captions)
     modules = [module for module in options.metrics or () if module != MODULE]
     if options.metrics is None:
         modules = default_modules(rows, media)
@@ -685,6 +693,24 @@ def score_captions(read: ReadCaptions, options: CompareOptions) -> SystemScores:
     if all(len(row.references or ()) > 1 for row in rows):
         distance, note = choose_distance(options.distance, options.encoder)
     check_used(options, modules, distance)
+    if embeddings is None:
+        return _score(read, modules, options, distance, note)
+    if distance != "bert" and all(MODULES[module].network != SENTENCE_ENCODER for module in modules):
+        got = f"--distance {distance} and {', '.join(modules)}" if distance else ", ".join(modules)
+        fix = "Give --distance bert, or leave --cache out."
+        raise InputError("--cache", "a distance or a metric that embeds captions", got, fix)
+    from manycaps.comparison.kept_embeddings import kept_embeddings
+
+    given = {name: getattr(options, name) for name in ENCODER_OPTIONS if getattr(options, name, None) is not None}
+    with kept_embeddings(embeddings, {**ENCODER_DEFAULTS, **given}):
+        return _score(read, modules, options, distance, note)
+
+
+def _score(
+    read: ReadCaptions, modules: Sequence[str], options: CompareOptions, distance: str, note: str
+) -> SystemScores:
+    rows, media = read.rows, read.media
+    names = list(rows[0].captions)
     clusters = clusters_of(rows, options.clusters)
     # A column that nobody asked for is not read, not even for the page.
     rows = rows if "images" in media else [row._replace(image=None) for row in rows]

@@ -16,6 +16,7 @@ import numpy as np
 import manycaps.comparison.sentences as sentences
 from manycaps.catalog import ROW_VALUES, SET_MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import ORDERS
+from manycaps.comparison.groups import letters_of_systems
 from manycaps.comparison.paired_tests import MOST_EXACT_CLUSTERS, PairedTest
 from manycaps.comparison.parity import (
     FAULTS,
@@ -28,6 +29,7 @@ from manycaps.comparison.parity import (
 )
 from manycaps.comparison.read import SystemRow, UnsupportedSentence
 from manycaps.comparison.sentences import NOUNS, TERMS, Share, as_list, percent
+from manycaps.comparison.table_terms import EXCESS, GROUP, MOST_MARKED, P_PEOPLE
 from manycaps.comparison.test import AgainstPeople, ComparedMetric, ComparedPair, Comparison
 from manycaps.kit.module import VERSION
 from manycaps.kit.parity_faults import FAULTS as KINDS_OF_FAULTS
@@ -157,11 +159,25 @@ def best_systems(parity: ComparedParity, key: str) -> list[str]:
     return [name for name in names if name == first or name in others - worse] if others else []
 
 
+def groups_of_systems(parity: ComparedParity) -> dict[str, str]:
+    """Return the letters of groups of systems that do not differ, by the joint test of every pair, after Holm.
+
+    Groups are runs of systems in the order of their faults. Systems that copy references are in none.
+    """
+    systems, key = parity.systems, faults(parity)
+    ranked = [name for name in in_order(parity, ORDERS[0]) if not math.isnan(systems[name][key])]
+    ranked = [name for name in ranked if not copies_references(systems[name])]
+    pairs = {frozenset((pair.first, pair.second)): pair.adjusted_p_value for pair in parity.pairs}
+    return letters_of_systems(ranked, lambda first, second: pairs[frozenset((first, second))] <= LEVEL)
+
+
 def note_of_marks(parity: ComparedParity, table: Table, mark: str) -> str:
     """Say what the marks of a table are, if it has any, and which systems were never compared with others."""
     sentences = []
     if any(cell.is_best for row in table.rows for cell in row):
         sentences.append(f"{mark}: not shown to be worse than the best of the column.")
+    if GROUP in table.header:
+        sentences.append("group: systems with a common letter were not shown to differ.")
     names = [name for name, system in parity.systems.items() if copies_references(system)]
     if len(names) == 1 < len(parity.systems):
         sentences.append(f"{names[0]} is not compared: many of its captions also occur among the references.")
@@ -493,8 +509,12 @@ def parity_table(parity: ComparedParity, order: str = "", *, whole: bool = False
     systems = {name: parity.systems[name] for name in in_order(parity, order)}
     columns = [("system", [Cell(name) for name in systems], Cell("people"))]
 
+    def marked(key: str) -> list[str]:
+        best = best_systems(parity, key)  # marks of most systems would say nothing
+        return [] if len(systems) > MOST_MARKED and 2 * len(best) > len(systems) else best
+
     def add_share(key: str) -> None:
-        best = best_systems(parity, key)
+        best = marked(key)
         cells = [
             _interval_cell(
                 "not measured" if math.isnan(system[key]) else share_text(system, key),
@@ -512,13 +532,16 @@ def parity_table(parity: ComparedParity, order: str = "", *, whole: bool = False
         return values if all(key in system["per_row"] for system in systems.values()) else []
 
     add_share(faults(parity))
+    if len(systems) > MOST_MARKED:
+        groups = groups_of_systems(parity)
+        columns.append((GROUP, [Cell(groups.get(name, "")) for name in systems], Cell("")))
     if whole and has_meaning(parity):
         for key in KINDS_OF_FAULTS:
             if known(key):
                 add_share(key)
     p_values = [(system["adjusted_p_value"], int(system["n_rows"])) for system in systems.values()]
     p_cells = [Cell(p_value_digits(p_value, n_rows), value=p_value) for p_value, n_rows in p_values]
-    best = best_systems(parity, ROWS)
+    best = marked(ROWS)
     after = [_interval_cell(as_rows_needed(system), system[ROWS], name in best) for name, system in systems.items()]
     columns += [("p", p_cells, Cell("")), ("rows to detect", after, Cell(""))]
     lengths = [_length(system) for system in systems.values()]
@@ -562,7 +585,7 @@ def _caption_of(parity: ComparedParity, titles: Sequence[str]) -> str:
     return (
         f"Systems beside people. {legend_of(parity)} {defined}p tests "
         f'"people could have written all captions"{holm}; rows to detect: with so many the difference is found in '
-        f"{POWER:.0%} of the cases. Brackets: 95% intervals."
+        f"{POWER:.0%} of the cases. Brackets: 95% intervals{', each by itself' * (len(parity.systems) > 1)}."
     )
 
 
@@ -712,20 +735,21 @@ def system_table(comparison: Comparison) -> Table:
     if not comparison.metrics:
         return NOTHING
     systems = comparison.systems
-    has_letters = 1 < len(systems) <= len(LETTERS)
+    has_letters = 1 < len(systems) <= MOST_MARKED
     names = [f"{name} ({LETTERS[i]})" if has_letters else name for i, name in enumerate(systems)]
     columns = [("system", [Cell(name) for name in names])]
     for key, compared in comparison.metrics.items():
-        columns.append((_header(VALUES[key]), [_value_cell(key, compared, name, systems) for name in systems]))
+        columns.append((_header(VALUES[key]), _value_cells(key, compared, systems)))
         slug = module_of(VALUES[key]).slug
         people = {tested.system: tested for tested in comparison.against_people if tested.module == slug}
         if not VALUES[key].is_per_candidate and len(people) == len(systems):
-            columns.append(("p people", [_people_p_value(people[name]) for name in systems]))
-    worse = "systems" if has_letters else "how many systems"
-    marks = f"; marked: the best one; superscripts: {worse} that are significantly worse (p at most 0.05 after Holm)"
+            columns.append((P_PEOPLE, [_people_p_value(people[name]) for name in systems]))
+    marks = "; marked: the best one; superscripts: systems that are significantly worse (p at most 0.05 after Holm)"
+    if len(systems) > MOST_MARKED:
+        marks = "; marked: the best one; superscripts: groups, of which two systems were not shown to differ (Holm)"
     has_marks = any(cell.is_best for _, cells in columns for cell in cells)
-    people_test = " p people: test against human captions." * ("p people" in dict(columns))
-    corpus_values = " and ".join(each.title for each in comparison.metrics.values() if _is_of_corpus(each))
+    people_test = " p people: test against human captions." * (P_PEOPLE in dict(columns))
+    corpus_values = " and ".join(each.title for each in comparison.metrics.values() if is_of_corpus(each))
     summed = (
         f" {corpus_values}: of the whole corpus, from summed statistics; tests are of the rows."
         if corpus_values
@@ -738,47 +762,48 @@ def system_table(comparison: Comparison) -> Table:
     )
 
 
-def _is_of_corpus(metric: ComparedMetric) -> bool:
+def is_of_corpus(metric: ComparedMetric) -> bool:
+    """Say whether the values of a metric are of the corpus, and not means over rows."""
     return all("corpus" in numbers for numbers in metric.systems.values())
 
 
-def _value_cell(key: str, compared: ComparedMetric, name: str, systems: Sequence[str]) -> Cell:
-    """The value of a system, with the letters of those that are worse, or their number.
+def _value_cells(key: str, compared: ComparedMetric, systems: Sequence[str]) -> list[Cell]:
+    """The values of systems, with the letters of those that are worse, or of more systems of their groups.
 
-    An excess is sorted by its distance from 0. The interval is for the mean over rows; none is known of a value of
-    the corpus.
+    An excess is sorted by its distance from 0.
     """
-    value, form = value_of(compared, name), column_form([value_of(compared, each) for each in compared.systems])
-    worse = [pair.second if pair.first == name else pair.first for pair in compared.pairs if pair.better == name]
-    letters = str(len(worse) or "")
-    if len(systems) <= len(LETTERS):
-        letters = "".join(sorted(LETTERS[systems.index(other)] for other in worse))
-    cell = number_cell(value, form, is_best=is_best(key, compared, name), letters=letters)
-    return cell._replace(sort=abs(value)) if VALUES[key].best == "zero" else cell
+    values = {name: value_of(compared, name) for name in systems}
+    form, better = (
+        column_form(list(values.values())),
+        {(pair.first, pair.second): pair.better for pair in compared.pairs},
+    )
+
+    def differ(first: str, second: str) -> bool:
+        return bool(better.get((first, second)) or better.get((second, first)))
+
+    if len(systems) > MOST_MARKED:
+        ranked = sorted(systems, key=lambda name: VALUES[key].distance(values[name]))
+        letters = letters_of_systems(ranked, differ) if any(better.values()) else {}
+    else:
+        worse = {
+            name: [pair.second if pair.first == name else pair.first for pair in compared.pairs if pair.better == name]
+            for name in systems
+        }
+        letters = {name: "".join(sorted(LETTERS[systems.index(each)] for each in worse[name])) for name in systems}
+    cells = []
+    for name, value in values.items():
+        cell = number_cell(value, form, is_best=is_best(key, compared, name), letters=letters.get(name, ""))
+        cells.append(cell._replace(sort=abs(value)) if VALUES[key].best == "zero" else cell)
+    return cells
 
 
-def paper_table(comparison: Comparison, answer: Table, metrics: Table) -> Table:
-    """Return one table for a paper: systems beside people, their metrics, and intervals."""
-    system_cells = {name: list(row[1:]) for name, row in zip(comparison.systems, metrics.rows, strict=False)}
-    for key, compared in comparison.metrics.items():
-        place = metrics.header.index(_header(VALUES[key])) - 1
-        for name, cells in system_cells.items():
-            mean = compared.systems[name]
-            if not _is_of_corpus(compared) and not math.isnan(mean["ci_low"]):
-                cells[place] = cells[place]._replace(interval=as_interval(mean["ci_low"], mean["ci_high"]))
-    letters = {name: row[0] for name, row in zip(comparison.systems, metrics.rows, strict=False)}
-    rows = answer.rows or [[Cell(name)] for name in comparison.systems]
-    names = [row[0].text for row in rows]
-    joined = [
-        [letters.get(name, row[0]), *row[1:], *system_cells.get(name, [Cell("")] * len(metrics.header[1:]))]
-        for name, row in zip(names, rows, strict=True)
-    ]
-    caption = f"{answer.caption} {metrics.caption}".strip()
-    return Table(caption, [*(answer.header or ["system"]), *metrics.header[1:]], joined)
+def metric_header(key: str) -> str:
+    """Return the title of a metric's column, by the metric's key."""
+    return _header(VALUES[key])
 
 
 def _header(value: RowValue) -> str:
-    return f"{value.title} excess" if value.is_excess else value.title
+    return f"{value.title}{EXCESS * value.is_excess}"
 
 
 def pair_table(comparison: Comparison) -> Table:
@@ -800,9 +825,9 @@ def pair_table(comparison: Comparison) -> Table:
         for pair in compared.pairs
     ]
     return Table(
-        "Differences of two systems, mean over rows with its 95% interval; p before and after Holm, marked: at most "
-        "0.05; rows in which the first system's value is larger, equal, smaller; effect in standard deviations of the "
-        "rows' differences; smallest difference found 80% of the time, and rows to find the observed one.",
+        "Differences of two systems, mean over rows with its 95% interval, by itself; p before and after Holm, marked: "
+        "at most 0.05; rows in which the first system's value is larger, equal, smaller; effect in standard deviations "
+        "of the rows' differences; smallest difference found 80% of the time, and rows to find the observed one.",
         ["metric", "difference", "mean", "interval", "p", "p Holm", "+/=/-", "effect", "detectable", "rows to detect"],
         rows,
         "pairs",
@@ -1158,10 +1183,8 @@ class Words:
     examples: Mapping[str, Sequence[str]]
     # A paragraph for a paper.
     methods: str
-    # Tables by their sections of the page; without rows where there is nothing to show; and the tables of a
-    # paper and of a terminal.
+    # Tables by their sections of the page; without rows where there is nothing to show; and the table of a terminal.
     tables: Mapping[str, Table]
-    paper: Table
     screen: Table
 
     @property
@@ -1230,6 +1253,5 @@ def say(comparison: Comparison, *, are_asked_for: bool = False) -> Words:
         },
         methods=comparison_methods(comparison),
         tables=tables,
-        paper=paper_table(comparison, tables["answer"], tables["systems"]),
         screen=NOTHING if parity is None else screen_table(parity, order),
     )

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from manycaps.comparison.groups import group_letters
 from manycaps.comparison.paired_tests import PairedTest, clustered_differences, holm_p_values, mean_tests, paired_tests
 from manycaps.kit.arrays import Floats, exact_mean
 from manycaps.kit.errors import InputError
 from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL
 from manycaps.kit.sets_intervals import clustered_mean, interval_of_rows
-from manycaps.tables import LETTERS, Cell, Table, as_digits, as_interval, column_form, finite, write_table
+from manycaps.tables import Cell, Table, as_digits, as_interval, column_form, finite, write_table
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -158,7 +159,7 @@ def compare_scores(
     differ = np.zeros((len(names),) * 2, dtype=bool)
     for (i, j), pair in zip(pairs, scored, strict=True):
         differ[i, j] = differ[j, i] = pair.differ
-    groups = _letters(differ)
+    groups = group_letters(differ)
     systems = []
     for i, system in enumerate(names):
         low, high = (
@@ -227,23 +228,6 @@ def _sampling_share(
     sums, sizes = clustered_differences(means[:, :1], means[:, 1:], clusters)[1:3]
     error = clustered_mean(sums[:, 0], sizes).standard_error
     return min(1.0, variance / len(means) ** 2 / error**2) if error > 0 else math.nan
-
-
-def _letters(differ: np.ndarray) -> list[str]:
-    """Letters of the groups of ranked systems: runs of ranks in which no two differ, none within another.
-
-    >>> _letters(np.array([[False, False, True], [False, False, False], [True, False, False]]))
-    ['a', 'ab', 'b']
-    """
-    n, runs = len(differ), list[tuple[int, int]]()
-    for start in range(n):
-        end = start + 1
-        while end < n and not differ[start:end, end].any():
-            end += 1
-        if not runs or end > runs[-1][1]:
-            runs.append((start, end))
-    marks = [LETTERS[i] if len(runs) <= len(LETTERS) else f"{i + 1}." for i in range(len(runs))]
-    return ["".join(mark for mark, (start, end) in zip(marks, runs, strict=True) if start <= i < end) for i in range(n)]
 
 
 def _systems_table(ranking: ScoreRanking) -> Table:

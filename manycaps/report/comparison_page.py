@@ -1,14 +1,16 @@
 """The comparison of systems as one HTML page without any request to the network."""
 
+import functools
 import html
 import importlib.util
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.ticker
 import numpy as np
+from tqdm import tqdm
 
 from manycaps.comparison.parity import FAULTS, ROWS, ComparedParity
 from manycaps.comparison.test import ComparedMetric, Comparison
@@ -29,25 +31,28 @@ def comparison_page(comparison: Comparison, words: Words) -> str:
     names = ", ".join(comparison.systems)
     several = len(comparison.systems) > 1
     lead = f"{names} on the same {n_rows}; the first one is the baseline." if several else f"{names} on {n_rows}."
-    parts = [
-        _table_section("systems", "Means", words),
-        *(
-            f'<h2 id="{key}">{html.escape(metric.title)}</h2>{"".join(map(as_figure, _plots_of(key, metric)))}'
-            for key, metric in comparison.metrics.items()
-        ),
-        *map(as_plot_section, _further_plots(comparison)),
-        *(_rows_section(comparison, name) for name in comparison.systems[1:]),
-        _table_section("pairs", "All pairs of systems", words),
-        _table_section("people", "Systems against people", words),
-        _table_section("exchangeable", "Systems as distributions", words),
-        _table_section("correlations", "Do the metrics agree?", words),
+    sections: list[Callable[[], str]] = [
+        functools.partial(_answer, comparison, words),
+        functools.partial(_table_section, "systems", "Means", words),
+        *(functools.partial(_metric_section, key, metric) for key, metric in comparison.metrics.items()),
+        lambda: "\n".join(map(as_plot_section, _further_plots(comparison))),
+        *(functools.partial(_rows_section, comparison, name) for name in comparison.systems[1:]),
+        functools.partial(_table_section, "pairs", "All pairs of systems", words),
+        functools.partial(_table_section, "people", "Systems against people", words),
+        functools.partial(_table_section, "exchangeable", "Systems as distributions", words),
+        functools.partial(_table_section, "correlations", "Do the metrics agree?", words),
     ]
+    answer, *parts = [section() for section in tqdm(sections, desc="page", unit="section", delay=1)]
     metrics = "\n".join(part for part in parts if part)
     if comparison.human_parity is not None and metrics:
         metrics = f'<details id="metrics"><summary>All metrics, row by row</summary>{metrics}</details>'
-    body = "\n".join([_answer(comparison, words), metrics, _methods_section(comparison, words.methods)])
+    body = "\n".join([answer, metrics, _methods_section(comparison, words.methods)])
     title = "Comparison of captioning systems" if several else "Report on a captioning system"
     return as_document(title, names, lead, body, "comparison.css", "comparison.js")
+
+
+def _metric_section(key: str, metric: ComparedMetric) -> str:
+    return f'<h2 id="{key}">{html.escape(metric.title)}</h2>{"".join(map(as_figure, _plots_of(key, metric)))}'
 
 
 def comparison_figures(comparison: Comparison, words: Words) -> list[Plot]:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from manycaps.comparison.groups import group_letters
 from manycaps.foreign_scores import compare_scores
-from manycaps.foreign_scores.ranking import _letters
 
 
 def as_samples(values):
@@ -81,7 +81,7 @@ def test_a_common_letter_says_that_no_two_of_a_run_differ(seed):
     n = int(rng.integers(2, 8))
     differ = np.triu(rng.random((n, n)) < 0.4, 1)
     differ |= differ.T
-    letters = _letters(differ)
+    letters = group_letters(differ)
     for letter in set("".join(letters)):
         members = [i for i in range(n) if letter in letters[i]]
         assert members == list(range(members[0], members[-1] + 1))

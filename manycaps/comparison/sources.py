@@ -1,0 +1,44 @@
+"""Whether the files that a comparison names are there and can be read. Light: looked at before anything is imported."""
+
+import os
+from collections.abc import Sequence
+
+from manycaps.caption_tables.files import expand_braces, is_local, quote_source, table_files
+from manycaps.comparison.compare_options import CompareOptions
+from manycaps.kit.errors import InputOSError
+
+# Options that name a folder, and those that name a file.
+FOLDERS, FILES = ("images", "videos"), ("language_model",)
+
+
+def check_sources(options: CompareOptions) -> None:
+    """Raise for the first local file or folder of the options that is missing or cannot be read.
+
+    Addresses are left to the reader: asking them takes a network. So are folders of tables and of scores.
+
+    Raises:
+        ValueError, OSError: there is no such file, its ending is no table's, or it cannot be opened.
+    """
+    named: Sequence[str] = options.scores or [*options.systems, *options.references]
+    for path in dict.fromkeys(path for source in named for path in expand_braces(source)):
+        if is_local(path) and not os.path.isdir(os.path.expanduser(path)):
+            for file in table_files([path]):
+                _check_readable(file.path)
+    for name in (*FOLDERS, *FILES):
+        path, wanted = getattr(options, name), "a folder" if name in FOLDERS else "a file"
+        if path is None or not is_local(path):
+            continue
+        if not os.path.exists(os.path.expanduser(path)):
+            where = f"--{name.replace('_', '-')}"
+            raise InputOSError(where, f"{wanted} that exists", quote_source(path), "Check the path.")
+        if name in FILES:
+            _check_readable(os.path.expanduser(path))
+
+
+def _check_readable(path: str) -> None:
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        got = (error.strerror or type(error).__name__).lower()
+        raise InputOSError(quote_source(path), "a file that can be read", got, "Check its permissions.") from None
