@@ -189,7 +189,7 @@ def omitted(share: Share) -> str:
 def odd_wording(share: Share) -> str:
     """Say how many sentences are worded as people would not."""
     return (
-        f"{share} of its sentences have odd wording: less predictable than 19 of 20 human sentences "
+        f"{share} of its sentences have odd wording: odder than 19 of 20 human sentences "
         f"(people {percent(share.people)})."
     )
 

@@ -1,13 +1,14 @@
-"""Draw docs/images/map.svg: real captioning systems around people, by their faults and by their blandness.
+"""Draw docs/images/map.svg: real captioning systems and people, by faults and by the rows that detect a difference.
 
 python -m scripts.repository.parity_map            write the picture
 python -m scripts.repository.parity_map --check    change nothing, say whether it shows the numbers of the table
 
 The numbers come from docs/studies/COCO/real_systems.csv, in percent, as `python -m scripts.studies.real_systems`
-prints them: values, and the ends of their 95% intervals.
+prints them: faults beyond people's and rows to detect, with the ends of their 95% intervals; an empty end is infinite.
 """
 
 import csv
+import math
 import pathlib
 import re
 import sys
@@ -20,21 +21,22 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "images" / "map.svg"
 TABLE = ROOT / "docs" / "studies" / "COCO" / "real_systems.csv"
 
-# Width and height of the picture; its margins; the largest share on each axis, in percent.
+# Width and height of the picture; its margins; the largest share of faults, in percent, and number of rows, as a power
+# of ten. People, of whom no number of rows detects a difference, stand behind it.
 WIDTH, HEIGHT = 720, 380
-LEFT, RIGHT, TOP, BOTTOM = 58, 16, 34, 52
-LARGEST = 40
+LEFT, RIGHT, TOP, BOTTOM = 58, 70, 34, 52
+LARGEST, MOST_ROWS = 40, 5
 
 # Both sets of colours of the report pages: a picture in an <img> sees the scheme of the machine.
 COLORS = re.search(r":root.*?\}\n@media.*?\} \}", STYLE, re.DOTALL)[0]  # type: ignore[index]
 
 # Colours of the regions, in the order of the table, and where a name stands from its point.
-REGIONS = (("#6b7280", 42, 12), ("#2563eb", -40, -26), ("#7c3aed", -92, 34), ("#c2410c", 40, -8), ("#b45309", 36, 4))
+REGIONS = (("#6b7280", -64, -22), ("#2563eb", 22, -8), ("#7c3aed", -96, 30), ("#c2410c", 22, -6), ("#b45309", -24, -48))
 
 
-def x_of(share: float) -> float:
-    """Return where a share of formulaic captions is drawn."""
-    return LEFT + share / LARGEST * (WIDTH - LEFT - RIGHT)
+def x_of(rows: float) -> float:
+    """Return where a number of rows is drawn."""
+    return LEFT + min(math.log10(rows), MOST_ROWS) / MOST_ROWS * (WIDTH - LEFT - RIGHT)
 
 
 def y_of(share: float) -> float:
@@ -49,8 +51,8 @@ def text(x: float, y: float, words: str, more: str = "") -> str:
 
 def region(row: Mapping[str, str], color: str, right: float, down: float) -> str:
     """Return a system's point, its name, and its region: quarters of ellipses to the ends of both intervals."""
-    x, y = x_of(float(row["formulaic"])), y_of(float(row["faults"]))
-    west, east = x_of(float(row["formulaic_low"])), x_of(float(row["formulaic_high"]))
+    rows, low, high = (float(row[f"rows{end}"] or "inf") for end in ("", "_low", "_high"))
+    x, y, west, east = x_of(rows), y_of(float(row["faults"])), x_of(low), x_of(high)
     north, south = y_of(float(row["faults_high"])), y_of(float(row["faults_low"]))
     corners = ((x, north, east - x, y - north), (east, y, east - x, y - north))
     corners += ((x, south, east - x, south - y), (west, y, x - west, south - y), (x, north, x - west, y - north))
@@ -64,14 +66,14 @@ def region(row: Mapping[str, str], color: str, right: float, down: float) -> str
 
 def label(rows: Sequence[Mapping[str, str]]) -> str:
     """Return what the picture says in words."""
-    systems = (f"{row['system']} {row['faults']}% faults, {row['formulaic']}% formulaic" for row in rows)
-    return f"Real systems around people: {'; '.join(systems)}"
+    systems = (f"{row['system']} {row['faults']}% faults, {row['rows'] or 'no'} rows to detect" for row in rows)
+    return f"Real systems and people: {'; '.join(systems)}"
 
 
 def picture(rows: Sequence[Mapping[str, str]]) -> str:
     """Return the picture, on a panel that is legible on any page."""
     people, *systems = rows
-    x, y = x_of(float(people["formulaic"])), y_of(float(people["faults"]))
+    x, y = WIDTH - RIGHT / 2, y_of(float(people["faults"]))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"',
         f' aria-label="{label(rows)}">',
@@ -80,26 +82,27 @@ def picture(rows: Sequence[Mapping[str, str]]) -> str:
     ]
     for share in range(0, LARGEST + 1, 10):
         parts += [
-            f'<path d="M{x_of(share):.1f} {y_of(0):.1f}V{y_of(LARGEST):.1f}M{x_of(0):.1f} {y_of(share):.1f}'
-            f'H{x_of(LARGEST):.1f}" stroke="#8884" fill="none"/>',
-            text(x_of(share), y_of(0) + 18, f"{share}%", 'text-anchor="middle"'),
+            f'<path d="M{LEFT} {y_of(share):.1f}H{WIDTH - RIGHT}" stroke="#8884" fill="none"/>',
             text(LEFT - 8, y_of(share) + 4, f"{share}%", 'text-anchor="end"'),
         ]
+    for power in range(MOST_ROWS + 1):
+        place = x_of(10**power)
+        parts += [
+            f'<path d="M{place:.1f} {y_of(0):.1f}V{y_of(LARGEST):.1f}" stroke="#8884" fill="none"/>',
+            text(place, y_of(0) + 18, f"{10**power:,}", 'text-anchor="middle"'),
+        ]
     parts += [
-        f'<path d="M{x:.1f} {y_of(0):.1f}V{y_of(LARGEST):.1f}M{x_of(0):.1f} {y:.1f}H{x_of(LARGEST):.1f}" '
-        'stroke="#888" stroke-dasharray="5 4" fill="none"/>',
-        text(LEFT, 20, "faults: captions that people would not write", 'font-weight="600"'),
+        text(LEFT, 20, "faults beyond people's: unsupported, odd wording, repeated", 'font-weight="600"'),
         text(
-            x_of(LARGEST),
+            WIDTH - RIGHT,
             HEIGHT - 12,
-            "formulaic: more predictable than 19 of 20 human captions",
+            "images that detect a difference from people in 80% of the cases",
             'text-anchor="end" font-weight="600"',
         ),
-        text(x_of(24), y_of(30), "dashed: people's own shares", 'fill-opacity="0.7"'),
-        text(x_of(24), y_of(30) + 18, "regions: 95% intervals", 'fill-opacity="0.7"'),
+        text(x_of(2000), y_of(34), "regions: 95% intervals", 'fill-opacity="0.7"'),
         *(region(row, *place) for row, place in zip(systems, REGIONS, strict=True)),
         text(x, y + 7, "★", 'text-anchor="middle" style="font-size: 22px"'),
-        text(x - 10, y + 32, "people", 'text-anchor="middle" font-weight="600"'),
+        text(x, y - 16, "people", 'text-anchor="middle" font-weight="600"'),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"

@@ -226,19 +226,21 @@ def sync_declared(check: bool) -> Iterator[str]:
         path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def sync_types(check: bool) -> Iterator[str]:
-    """Bring manycaps/module_types.pyi up to date, where there is one, and yield what is wrong."""
-    path = ROOT / "manycaps" / "module_types.pyi"
-    if not path.exists():
-        return
-    from scripts.repository.module_types import stub
+def sync_written(check: bool) -> Iterator[str]:
+    """Bring files that programs write up to date, where they are, and yield what is wrong."""
+    for name in ("manycaps/module_types.pyi", "docs/sentences.md"):
+        path = ROOT / name
+        if not path.exists():
+            continue
+        from scripts.repository import module_types, sentences_page
 
-    if path.read_text(encoding="utf-8") == (text := stub()):
-        return
-    if check:
-        yield f"manycaps/module_types.pyi: it is not up to date. {REPAIR}"
-    else:
-        path.write_text(text, encoding="utf-8", newline="\n")
+        text = (module_types.stub if path.suffix == ".pyi" else sentences_page.page)()
+        if path.read_text(encoding="utf-8") == text:
+            continue
+        if check:
+            yield f"{name}: it is not up to date. {REPAIR}"
+        else:
+            path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def document_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -364,7 +366,7 @@ def sync_all(check: bool) -> list[str]:
     problems += sync_table("docs/metrics.md", MODULE_MARKS, module_table, check)
     problems += sync_table("pyproject.toml", UNTYPED_MARKS, lambda: untyped_scripts(folders), check)
     if not problems:  # A class that cannot be imported for want of a file has been named above.
-        problems += [*sync_declared(check), *sync_types(check)]
+        problems += [*sync_declared(check), *sync_written(check)]
         problems += [problem for folder in folders for problem in sync_card(folder, check)]
         problems += sync_table("docs/options.md", OPTION_MARKS, options_page, check)
     return problems

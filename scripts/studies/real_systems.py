@@ -26,6 +26,7 @@ import numpy as np
 
 from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.render import answer_text
+from manycaps.comparison.sentences import TERMS
 from manycaps.kit.parity_tails import TAIL
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import write_text_atomically
@@ -48,8 +49,8 @@ COLUMNS = ("n_rows", "system", "number", "value", "low", "high")
 # A person as a system.
 HELD_OUT = "held_out"
 
-# Shares that are drawn, of which people give 5% each, or of the first about twice as many.
-DRAWN = ("faulty_share", "unlike_people_share", "odd_wording_share", "ordinary_share", "formulaic_share")
+# What is drawn: faults, which are 0 for people, and shares, of which people give 5% each.
+DRAWN = ("faults", "unsupported_share", "odd_wording_share", "ordinary_share", "formulaic_share")
 
 
 class SomeImages(NamedTuple):
@@ -141,7 +142,7 @@ def draw_picture(lines: Sequence[Line], output: Any) -> None:
                     color = BLUE if system == HELD_OUT else ORANGE
                     axes.errorbar(value, i, xerr=[[value - low], [high - value]], fmt="o", ms=4, lw=1, color=color)
             axes.set_xlabel("percent")
-            axes.set_title(share.removesuffix("_share").replace("_", " "))
+            axes.set_title(TERMS.get(share, share))
             axes.set_xlim(left=0)
         panels[0].set_yticks(range(len(groups)), [f"{system} ({int(n):,} images)" for _, n, system in groups])
         panels[0].invert_yaxis()

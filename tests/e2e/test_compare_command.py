@@ -169,7 +169,7 @@ def test_a_report_is_shown_again_as_it_was_without_a_model_or_its_files(tmp_path
     lines = [f"{name},image {i},{i % 5 + k}" for k, name in enumerate(NAMES) for i in range(len(rows["base"]))]
     ratings.write_text("\n".join(["system,id,rating", *lines]))
     assert command_line.main(["human-correlation", "--ratings", str(ratings), folder]) == 0
-    assert "CIDEr-D" in capsys.readouterr().out
+    assert "cider_d" in capsys.readouterr().out
 
 
 @pytest.mark.slow

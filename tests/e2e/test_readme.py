@@ -67,7 +67,7 @@ def test_the_python_runs_without_embeddings_with_the_distance_that_the_readme_na
     with pytest.raises(ImportError, match=r"manycaps\[embeddings\]|sentence-transformers"):
         first_screen()
     printed = first_screen('load("human_parity")', 'load("human_parity", distance="meteor")')[1]
-    assert printed.splitlines()[0] == "diverse: p 0.03, unlike people 18%"
+    assert printed.splitlines()[0] == "diverse: p 0.03, faults 17%"
 
 
 def leave_out_embeddings(monkeypatch):

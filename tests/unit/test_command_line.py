@@ -256,7 +256,7 @@ def hostile_files(tmp_path, monkeypatch):
         ("score -m NAME -i mine.jsonl -r people.jsonl -o NAME", 2, "\\x1b[31m"),
         ("export NAME NAME", 2, "\\x1b[31m"),
         ("coco-eval NAME mine.jsonl", 1, "\\x1b[31m"),
-        ("compare NAME", 2, "\\x1b[31m"),
+        ("compare NAME", 1, "\\x1b[31m"),
         ("export trm_meteor NAME NAME", 2, "unrecognized arguments: out\\x1b[31m"),
         ("doctor --traceback NAME", 2, "\\x1b[31m"),
     ],
@@ -454,7 +454,9 @@ def test_an_address_without_its_package_names_that_package(capsys, monkeypatch, 
     "arguments", [["doctor"], ["score", "-m", "bleu_rouge", "-i", "a.jsonl", "-o", "b"], ["compare", "a", "b"]]
 )
 def test_a_file_in_place_of_a_cache_is_named_with_its_variable(capsys, monkeypatch, tmp_path, name, arguments):
-    (tmp_path / "file").write_text("")
+    for file in ["file", *(arguments[1:] if arguments[0] == "compare" else [])]:
+        (tmp_path / file).write_text("")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(name, str(tmp_path / "file"))
     assert main(arguments) == 1
     assert capsys.readouterr().err == (
@@ -485,7 +487,10 @@ LONG = "a" * 100_000
         ["export", "trm_meteor", "PATH"],
     ],
 )
-def test_a_path_that_is_too_long_is_shown_by_its_end(capsys, path, arguments):
+def test_a_path_that_is_too_long_is_shown_by_its_end(capsys, monkeypatch, tmp_path, path, arguments):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).touch()
     started = time.monotonic()
     assert main([path if each == "PATH" else each for each in arguments]) == 1
     line = capsys.readouterr().err

@@ -80,7 +80,7 @@ def test_messages_of_files_that_hold_something_else(tmp_path, folders, name, con
     assert_refused(ValueError, f".*{message}", read_score_folders, folders)
 
 
-def test_messages_of_a_folder_alone(tmp_path, folders, capsys):
+def test_messages_of_a_folder_alone(tmp_path, folders, capsys, monkeypatch):
     twice = write_scores(tmp_path / "twice", scored_systems()[0], [*IDS[:39], "row 0"])
     with pytest.raises(ValueError) as found:
         read_score_folders({"a": folders["a"], "twice": twice})
@@ -89,6 +89,8 @@ def test_messages_of_a_folder_alone(tmp_path, folders, capsys):
         read_score_folders(folders, ["trm_cider"])
     assert str(found.value).startswith(f"{folders['a']}: expected scores of trm_cider, got scores of trm_meteor.")
     (tmp_path / "b" / "summary.json").unlink()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.jsonl").touch()
     mixed = f"systems: expected captions or folders of scores, got x.jsonl and {folders['a']}."
     with_references = "--references: expected none with folders of scores, got ['x.jsonl']."
     unfinished = f"{folders['b']}: expected a finished run, got no summary.json. Give the same `manycaps sco"
