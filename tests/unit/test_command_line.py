@@ -451,11 +451,13 @@ def test_an_address_without_its_package_names_that_package(capsys, monkeypatch, 
 
 @pytest.mark.parametrize("name", ["HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME"])
 @pytest.mark.parametrize(
-    "arguments", [["doctor"], ["score", "-m", "bleu_rouge", "-i", "a.jsonl", "-o", "b"], ["compare", "a", "b"]]
+    "arguments",
+    [["doctor"], ["score", "-m", "bleu_rouge", "-i", "a.jsonl", "-o", "b"], ["compare", "a.jsonl", "b.jsonl"]],
 )
 def test_a_file_in_place_of_a_cache_is_named_with_its_variable(capsys, monkeypatch, tmp_path, name, arguments):
-    for file in ["file", *(arguments[1:] if arguments[0] == "compare" else [])]:
-        (tmp_path / file).write_text("")
+    (tmp_path / "file").write_text("")
+    for file in arguments[1:] if arguments[0] == "compare" else []:
+        (tmp_path / file).write_text('{"id": "1", "captions": ["a dog", "a cat"], "references": ["dogs", "cats"]}')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(name, str(tmp_path / "file"))
     assert main(arguments) == 1
