@@ -461,7 +461,7 @@ def test_a_file_in_place_of_a_cache_is_named_with_its_variable(capsys, monkeypat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(name, str(tmp_path / "file"))
     assert main(arguments) == 1
-    assert capsys.readouterr().err == (
+    assert capsys.readouterr().err.endswith(
         f"{name}: expected a folder, got {quote_path(tmp_path / 'file')}, which is a file. Set it to a folder, or "
         "unset it.\n"
     )
