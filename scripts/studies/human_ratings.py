@@ -27,6 +27,7 @@ import evaluate
 import numpy as np
 
 import manycaps
+from manycaps.comparison.sentences import TERMS
 from manycaps.human_correlation.ratings import (
     Ratings,
     SystemNumbers,
@@ -139,11 +140,11 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
             values = np.array([numbers(of, "rho")[0] for of in mine])
             ends = np.array([[numbers(of, f"rho_{end}")[0] for of in mine] for end in ("low", "high")])
             axes.errorbar(values, places, xerr=np.abs(ends - values), fmt="o", ms=4, color=color, lw=1, label=scale)
-        axes.set_yticks(range(len(names)), [f"{n} ({m})" if m in DISTANCES else n for m, n in names])
+        axes.set_yticks(range(len(names)), [f"{TERMS.get(n, n)} ({m})" if m in DISTANCES else n for m, n in names])
         axes.invert_yaxis()
         axes.set_xlim(-1, 1)
         axes.set_xlabel("Spearman's rho with the ratings, over systems (grey: unrelated numbers)")
-        axes.set_title(title, loc="left")
+        axes.set_title(title, loc="left", pad=24 if len(scales) > len(MADE_SCALES) else 6)
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(scales))
 
 
