@@ -26,7 +26,7 @@ The answer comes first, from the module human_parity, if every row has at least 
 told from people, with how many rows, and how does it differ; and which of two systems has more faults, and which is
 closer to people in what else. Faults are what lies beyond people's own rates of four kinds: unsupported sentences,
 farther from the references than 19 of 20 human ones; omitted, texts that leave out more of what people say than 19 of
-20; odd wording, sentences less predictable than 19 of 20; and repeated words or sentences. 0 is people: nothing has
+20; odd wording, sentences of odder wording than 19 of 20; and repeated words or sentences. 0 is people: nothing has
 fewer. The rest says how alike captions are, not how good: generic captions are nearer to the references than 19 of 20
 human ones, those of predictable wording more predictable, and near-duplicates are pairs of captions nearer to each
 other than 19 of 20 human pairs. People give 5% of each. Phrases are named that a system

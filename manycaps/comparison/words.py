@@ -566,7 +566,7 @@ def parity_table(parity: ComparedParity, order: str = "", *, whole: bool = False
 DEFINED = {
     "unsupported": "unsupported: sentences farther from the references than 19 of 20 human ones",
     "omitted": "omitted: texts that leave out more of what people say than 19 of 20 human ones",
-    "odd wording": "odd wording: sentences less predictable than 19 of 20 human ones",
+    "odd wording": "odd wording: sentences of odder wording than 19 of 20 human ones",
     "repeated": "repeated: texts that repeat words or sentences",
     "generic": "generic: captions nearer to the references than 19 of 20 human ones",
     "predictable wording": "predictable wording: captions more predictable than 19 of 20 human ones, by the words that "
@@ -695,7 +695,7 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
     adjusted = f", adjusted by Holm's method over the {n_pairs} pairs" if n_pairs > 1 else ""
     holm = " p-values of several systems are adjusted by Holm's method." if len(parity.systems) > 1 else ""
     is_worded = has_wording(parity)
-    weights = "three tests with 0.76, 0.19 and 0.05" if is_worded else "two tests with 0.8 and 0.2"
+    weights = "four tests with 0.72, 0.18, 0.05 and 0.05" if is_worded else "two tests with 0.8 and 0.2"
     by_wording = (
         "the wording gap, the mean SLOR (Pauls and Klein 2012) by a trigram model of people's captions of other rows, "
         "less the mean SLOR of people's captions, in closed form under random splits of every row"
@@ -715,10 +715,11 @@ def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
         f"Captions were compared with people's by the distance {parity.distance}, by {weights} of "
         "the level (Bonferroni): the fidelity and the diversity gap of all rows jointly, in closed form under random "
         "splits of every row (Chen and Friedman 2017), and the shares of captions, and of pairs of captions, beyond "
-        f"the 5% and 95% quantiles of people's own distances{f', and {by_wording}' * is_worded}.{distinguished}",
+        f"the 5% and 95% quantiles of people's own distances{f', {by_wording}, and the length gap' * is_worded}."
+        f"{distinguished}",
         "Faults are the sum of what lies beyond people's rates of unsupported sentences (farther from the references "
         "than 19 of 20 human sentences), omissions (texts that leave out more of what people say than 19 of 20), "
-        "oddly worded sentences (less predictable than 19 of 20) and repetitions. Generic captions are nearer to the "
+        "oddly worded sentences (odder than 19 of 20) and repetitions. Generic captions are nearer to the "
         "references than 19 of 20 human ones, and near-duplicates are pairs nearer to each other than 19 of 20 pairs "
         "of human captions.",
         f"Two systems differ if the rows' differences of both gaps do, by a joint sign-flip test{adjusted}, or a share "
