@@ -22,8 +22,8 @@ more. --limit draws rows at random. Folders that `manycaps score` wrote may take
 again, and the page has no captions, unless --with-captions reads them again from the files that were scored, for the
 page and for --full.
 
-The answer comes first, from the module human_parity, if every row has at least two references: can each system be
-told from people, with how many rows, and how does it differ; and which of two systems has more faults, and which is
+The answer comes first, from the module human_parity, if every row has at least two references: does each system differ
+from people, with how many rows, and how; and which of two systems has more faults, and which is
 closer to people in what else. Faults are what lies beyond people's own rates of four kinds: unsupported sentences,
 farther from the references than 19 of 20 human ones; omitted, texts that leave out more of what people say than 19 of
 20; odd wording, sentences of odder wording than 19 of 20; and repeated words or sentences. 0 is people: nothing has
