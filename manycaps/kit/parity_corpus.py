@@ -356,9 +356,11 @@ def warn_of_few_rows(tails: CorpusTails, options: Mapping[str, Any]) -> None:
             stacklevel=2,
         )
     elif not tails.tested:
+        clusters = options["clusters"]
+        there = n_rows if clusters is None else f"{n_rows} in {len(set(clusters))} clusters"
         warnings.warn(
             f"p_value: the tails are tested from {LEAST_ROWS_OF_TAILS} rows on, or {LEAST_DISTANCES_OF_TAILS} with two "
-            f"references, and there are {n_rows}. The p-value is for the gaps alone, in which wrong captions and "
+            f"references, and there are {there}. The p-value is for the gaps alone, in which wrong captions and "
             "ordinary ones can cancel.",
             stacklevel=2,
         )
