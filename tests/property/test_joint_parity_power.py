@@ -29,11 +29,11 @@ def wrong_in(n):
 # of 200 rows in which a difference is found.
 DAMAGES = {
     "20% wrong": (lambda i, own, other: other[0] if i % 5 == 0 else own[0], (0.5, 0.95)),
-    "generic": (lambda _, own, __: min(own[:2], key=len), (0.6, 0.95)),
+    "generic": (lambda _, own, __: min(own[:2], key=len), (0.35, 0.8)),
     "begun alike": (lambda _, own, __: f"this is a photo of {own[0]}", (0.95, 1)),
     "wrong sentence in 3": (wrong_in(3), (1, 1)),
     "omitted half": (lambda _, own, __: " ".join(own[0].split()[: max(1, len(own[0].split()) // 2)]), (0.95, 1)),
-    "repeated word": (lambda _, own, __: f"{own[0].rstrip('.')} {own[0].rstrip('.').split()[-1]}", (0.2, 0.7)),
+    "repeated word": (lambda _, own, __: f"{own[0].rstrip('.')} {own[0].rstrip('.').split()[-1]}", (0.4, 0.9)),
     "nonsense": (lambda _, own, __: f"{own[0].rstrip('.')} {NONSENSE}", (1, 1)),
 }
 
