@@ -213,7 +213,9 @@ class TextValues(NamedTuple):
         """Return tails in whose test unsupported sentences and omissions stand for texts unlike people's."""
         kinds = self.faults.kinds
         chosen = {name: kinds[name] for name in ("unsupported_share", "omitted_share") if name in kinds}
-        if not chosen or kinds["unsupported_share"].share is tails.shares["unlike_people_share"]:
+        # Of texts that are too long there may be omissions alone.
+        unsupported = kinds.get("unsupported_share")
+        if not chosen or (unsupported and unsupported.share is tails.shares["unlike_people_share"]):
             return tails
         return dataclasses.replace(tails, faults={name: (fault.share, fault.p_value) for name, fault in chosen.items()})
 
