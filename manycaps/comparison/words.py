@@ -208,7 +208,10 @@ def legend_of(parity: ComparedParity) -> str:
     """Say what the columns of the answer are about."""
     if not has_meaning(parity):
         return WORDING_ALONE
-    return LEGEND if has_wording(parity) else f"{LEGEND} {sentences.too_few_rows_for_wording()}"
+    # Of texts that are too long, the sentence about the system says why wording is not measured.
+    if has_wording(parity) or any(system["are_too_long"] for system in parity.systems.values()):
+        return LEGEND
+    return f"{LEGEND} {sentences.too_few_rows_for_wording()}"
 
 
 def system_phrases(system: System, width: int | None = None) -> str:

@@ -124,6 +124,7 @@ def test_every_example_shows_what_its_label_says(page, distribution_folder, labe
     assert shown[f"{name}_excess_ci_high"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [folder.name for folder in FOLDERS if folder.name not in CLIP_MODULES])
 def test_every_number_of_a_result_has_a_meaning_of_its_own(name):
     form = module_form("Title", module_of(name))
@@ -293,6 +294,7 @@ def test_larger_clips(size, message):
 
 
 # The pages of distribution modules have examples of their own, above.
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [space for space in SPACES if space not in DISTRIBUTION_FOLDERS], ids=folder_name)
 def test_the_first_example_computes(other, monkeypatch, tmp_path):
     monkeypatch.setenv("MANYCAPS_CHECKPOINT", small_checkpoint())

@@ -188,7 +188,7 @@ def system(name, faults, rows, ordinary=0.05, copied=0.0):
     shares |= {"unsupported_share": faults}
     copies = dict.fromkeys(("copied_share", "copied_share_ci_low"), copied) | {"copied_share_expected": 0.0}
     copies |= {"human_parity_p_value": 1 / rows, "n_rows": 60}
-    of_all = {"faults": faults, "adjusted_p_value": 0.01}
+    of_all = {"faults": faults, "adjusted_p_value": 0.01, "are_too_long": False}
     return {name: {**ends, **shares, **copies, **of_all, "per_row": dict.fromkeys(shares)}}
 
 

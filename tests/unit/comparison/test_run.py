@@ -30,7 +30,7 @@ from tests.comparison_cases import caption_rows, write_captions, write_page
 from tests.language_captions import PARTS, segments
 from tests.modules.sample_inputs import small_meteor15_data
 from tests.refusals import assert_refused
-from tests.tools import ROOT
+from tests.tools import ROOT, write_jsonl
 from tests.user_files import IDS, PEOPLE, SYSTEM, faults, in_cells, layouts, people_and_system, write_lines, write_table
 
 pytestmark = pytest.mark.usefixtures("undrawn_plots")
@@ -691,3 +691,21 @@ def test_limits_are_said_before_the_work_with_options_of_the_command(
     said = capsys.readouterr().err
     assert message in said
     assert not re.search(r"Use statistic|p_value=|document_frequency=|estimator=", said)
+
+
+def test_of_too_long_texts_the_reason_is_their_length(tmp_path):
+    """Not too few rows: the answer has one reason for what is not measured."""
+    words = "dog cat tree house river blue red runs sits near small large man woman".split()
+    rng = np.random.default_rng(0)
+
+    def text(*lengths):
+        return " ".join(f"{' '.join(rng.choice(words, n)).capitalize()}." for n in lengths)
+
+    files = {
+        "mine": [{"id": str(i), "captions": [text(40, 40)]} for i in range(30)],
+        "people": [{"id": str(i), "references": [text(6, 6, 6) for _ in range(4)]} for i in range(30)],
+    }
+    paths = {name: str(write_jsonl(tmp_path / f"{name}.jsonl", rows)) for name, rows in files.items()}
+    answer = " ".join(compare(CompareOptions([paths["mine"]], [paths["people"]], distance="meteor")).write().split())
+    assert "unsupported sentences and odd wording cannot be measured" in answer
+    assert "Too few rows" not in answer
