@@ -12,9 +12,9 @@ from .kit.module import VERSION
 if TYPE_CHECKING:
     import datasets
 
-    from .module_types import load
+    from .catalog.module_types import load
 else:
-    from .installed_modules import load
+    from .catalog.installed_modules import load
 
 __all__ = ["__version__", "load", "load_sample"]
 
@@ -31,7 +31,7 @@ def load_sample() -> "datasets.Dataset":
     """
     import datasets  # a second, which no command needs to wait for
 
-    from .quickstart.scenes import BUNDLED, read_scenes
+    from .comparison.quickstart.scenes import BUNDLED, read_scenes
 
     return datasets.Dataset.from_list(
         [

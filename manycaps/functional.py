@@ -5,14 +5,6 @@ before references; token lists come as one list of texts per row, and rows may d
 float64, and the same as the modules'.
 """
 
-from manycaps.comparison.paired_tests import (
-    CorpusBleuTest,
-    PairedTest,
-    holm_p_values,
-    paired_corpus_bleu_test,
-    paired_test,
-)
-
 from .kit.clip_pac import pac_s, ref_pac_s
 from .kit.frechet import frechet_p_values, frechet_squared, mmd_p_values, mmd_squared
 from .kit.judge_slopes import JudgeBias, judge_bias
@@ -26,6 +18,7 @@ from .kit.neighbour_spheres import DensityCoverage, density_coverage
 from .kit.ngrams_rouge import bleu, cider_d, cider_d_distances, corpus_bleu, rouge_l
 from .kit.novel_ngrams import novelty
 from .kit.object_words import chair
+from .kit.paired_tests import CorpusBleuTest, PairedTest, holm_p_values, paired_corpus_bleu_test, paired_test
 from .kit.parity_arrays import (
     HumanGaps,
     HumanTails,

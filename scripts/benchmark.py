@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 import evaluate
 
-from manycaps.saved_files import write_text_atomically
+from manycaps.files.saved_files import write_text_atomically
 from scripts.benchmarks import timing
 from scripts.benchmarks.timing import Comparison
 

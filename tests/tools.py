@@ -19,7 +19,7 @@ SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "sc
 # A program that runs several command lines, given as JSON: its packages are imported once.
 SEVERAL_COMMANDS = """
 import json, sys
-from manycaps.command_line import main
+from manycaps.commands.command_line import main
 sys.exit(max(main(line) for line in json.loads(sys.argv[1])))
 """
 

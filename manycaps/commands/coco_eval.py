@@ -15,7 +15,7 @@ import json
 import sys
 import warnings
 
-from manycaps.command_options import path_of
+from manycaps.catalog.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,9 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.coco.evaluation import evaluate_files
-    from manycaps.saved_files import check_can_be_written, write_text_atomically
-    from manycaps.tables import finite
+    from manycaps.files.result_tables import finite
+    from manycaps.files.saved_files import check_can_be_written, write_text_atomically
+    from manycaps.integrations.coco.evaluation import evaluate_files
 
     if arguments.output:
         check_can_be_written(arguments.output, [arguments.annotations, arguments.results])

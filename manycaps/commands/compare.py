@@ -70,7 +70,7 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
-from manycaps.command_options import add_format, add_options, options_of, path_of, print_json
+from manycaps.catalog.command_options import add_format, add_options, options_of, path_of, print_json
 from manycaps.comparison import CompareOptions
 from manycaps.kit.errors import InputError
 
@@ -112,7 +112,7 @@ def check_table_format(form: str, columns: Sequence[str] | None) -> None:
 
 def run_scores(arguments: argparse.Namespace, options: CompareOptions) -> None:
     """Compare by the scores of another program."""
-    from manycaps.foreign_scores.run import OUTPUT_NAMES, save_comparison
+    from manycaps.comparison.foreign_scores.run import OUTPUT_NAMES, save_comparison
 
     for name, default in (("figures", None), ("cache", False)):
         if (value := getattr(arguments, name)) != default:
@@ -162,7 +162,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     from manycaps.comparison import compare
     from manycaps.comparison.render import OUTPUT_NAMES
-    from manycaps.saved_files import check_can_be_written, sole_output
+    from manycaps.files.saved_files import check_can_be_written, sole_output
 
     outputs = [arguments.output / name for name in OUTPUT_NAMES]
     with sole_output(arguments.output):

@@ -11,7 +11,7 @@ weights as safetensors (no code can hide in them), open_clip's configuration (op
 import argparse
 import sys
 
-from manycaps.command_options import path_of
+from manycaps.catalog.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.checkpoint_conversion import N_PROBE_IMAGES, PROBE_CAPTIONS, convert
+    from manycaps.pac_training.checkpoint_conversion import N_PROBE_IMAGES, PROBE_CAPTIONS, convert
 
     made = convert(arguments.source, arguments.folder, arguments.variant)
     equal = f"{len(PROBE_CAPTIONS)} texts and {N_PROBE_IMAGES} images have equal features"

@@ -24,8 +24,8 @@ captions and 10,000 rows of one caption took 18 s of processor time and 522 MB w
 import argparse
 import sys
 
-from manycaps.command_options import add_options, options_of
-from manycaps.core_set.core_set_options import CoreSetOptions
+from manycaps.catalog.command_options import add_options, options_of
+from manycaps.diversity.core_set.core_set_options import CoreSetOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.core_set.core_sets import write_core_sets
+    from manycaps.diversity.core_set.core_sets import write_core_sets
 
     core_sets = write_core_sets(options_of(arguments, CoreSetOptions))
     n_rows = core_sets["n_rows"]

@@ -11,7 +11,7 @@ The output is JSON: {"n_documents": 8092, "tokenizer": "ptb", "document_frequenc
 import argparse
 import sys
 
-from manycaps.command_options import path_of
+from manycaps.catalog.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.frequency_tables import write_document_counts
+    from manycaps.files.frequency_tables import write_document_counts
 
     table = write_document_counts(
         arguments.file,

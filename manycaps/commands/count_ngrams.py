@@ -12,7 +12,7 @@ not be among them. The output is JSON: {"n_captions": 8092, "tokenizer": "ptb", 
 import argparse
 import sys
 
-from manycaps.command_options import path_of
+from manycaps.catalog.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.frequency_tables import write_ngram_counts
+    from manycaps.files.frequency_tables import write_ngram_counts
 
     table = write_ngram_counts(
         arguments.file,

@@ -10,7 +10,7 @@ JSON: {"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}. Needs 
 import argparse
 import sys
 
-from manycaps.command_options import path_of
+from manycaps.catalog.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.frequency_tables import write_token_counts
+    from manycaps.files.frequency_tables import write_token_counts
 
     table = write_token_counts(arguments.file, arguments.output, column=arguments.column, split=arguments.split)
     n_tokens = len(table["document_frequency"])

@@ -29,8 +29,8 @@ import os
 import sys
 from typing import Any
 
-from manycaps.command_options import add_format, add_options, options_of, print_json
-from manycaps.decoding.decoding_options import DecodingOptions, SettingGrid
+from manycaps.catalog.command_options import add_format, add_options, options_of, print_json
+from manycaps.sampling.decoding.decoding_options import DecodingOptions, SettingGrid
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.sample_options import SampleOptions, sample_options_of
 
@@ -47,9 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.decoding import decoding
-    from manycaps.decoding.text import decoding_screen
-    from manycaps.saved_files import check_ours, sole_output
+    from manycaps.files.saved_files import check_ours, sole_output
+    from manycaps.sampling.decoding import decoding
+    from manycaps.sampling.decoding.text import decoding_screen
 
     names = arguments.names
     are_files = arguments.model is None and arguments.url is None and _are_tables(names)
@@ -71,6 +71,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _are_tables(names: list[str]) -> bool:
     """Whether all names are files of samples: a model is a folder, or a name on the Hub."""
-    from manycaps.caption_tables.files import table_kind
+    from manycaps.files.caption_tables.files import table_kind
 
     return all(table_kind(name) is not None and not os.path.isdir(name) for name in names)

@@ -40,7 +40,7 @@ import argparse
 import pathlib
 import sys
 
-from manycaps.command_options import add_format, add_options, options_of, path_of, print_json
+from manycaps.catalog.command_options import add_format, add_options, options_of, path_of, print_json
 from manycaps.diversity.diversity_options import DiversityOptions
 
 
@@ -54,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.diversity import diversity
+    from manycaps.files.saved_files import check_can_be_written
     from manycaps.report.diversity_page import levels_text, sets_text
-    from manycaps.saved_files import check_can_be_written
 
     options = options_of(arguments, DiversityOptions)
     check_can_be_written(arguments.output, options.sources)

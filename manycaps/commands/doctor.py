@@ -11,7 +11,7 @@ downloaded at first use, and reads their first bytes.
 
 import argparse
 
-from manycaps.command_options import add_format, print_json
+from manycaps.catalog.command_options import add_format, print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print a line per check, and the remedy below it."""
-    from manycaps.installed_modules import check_cache_folders
-    from manycaps.machine_checks import machine_checks, online_checks
+    from manycaps.catalog.installed_modules import check_cache_folders
+    from manycaps.catalog.machine_checks import machine_checks, online_checks
 
     check_cache_folders()
     checks = machine_checks() + (online_checks() if arguments.online else [])

@@ -9,7 +9,7 @@ The demo page, which needs manycaps, is not among them: `manycaps push` makes a 
 
 import argparse
 
-from manycaps.command_options import path_of
+from manycaps.catalog.command_options import path_of
 from manycaps.kit.errors import InputError
 
 
@@ -22,14 +22,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.installed_modules import export_module
+    from manycaps.catalog.installed_modules import export_module
 
     written = export_module(arguments.name, arguments.folder, replace=arguments.force)
     print(f"evaluate.load({str(written)!r})")
 
 
 def _module_name(text: str) -> str:
-    from manycaps.installed_modules import module_folder
+    from manycaps.catalog.installed_modules import module_folder
 
     try:
         module_folder(text)

@@ -71,7 +71,7 @@ references. A metric of this collection is given by its name, any other one as `
 import argparse
 import dataclasses
 
-from manycaps.command_options import add_format, add_options, comma_list, options_of, path_of, print_json
+from manycaps.catalog.command_options import add_format, add_options, comma_list, options_of, path_of, print_json
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from manycaps.human_correlation.correlation_options import CorrelationOptions, RatingOptions
 from manycaps.kit.errors import InputError, quote_value

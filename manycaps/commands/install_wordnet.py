@@ -11,7 +11,7 @@ import argparse
 import pathlib
 import sys
 
-from manycaps.command_options import path_of
+from manycaps.catalog.command_options import path_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.wordnet_corpus import install_wordnet
+    from manycaps.catalog.wordnet_corpus import install_wordnet
 
     print(install_wordnet(arguments.to), file=sys.stderr)

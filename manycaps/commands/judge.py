@@ -28,8 +28,8 @@ shows METEOR, CIDEr and BLEU on trial.
 import argparse
 import sys
 
-from manycaps.command_options import add_format, add_options, options_of, path_of, print_json
-from manycaps.judges.judge_options import JudgeOptions
+from manycaps.catalog.command_options import add_format, add_options, options_of, path_of, print_json
+from manycaps.human_correlation.judges.judge_options import JudgeOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.judges import judge
-    from manycaps.saved_files import check_can_be_written
+    from manycaps.files.saved_files import check_can_be_written
+    from manycaps.human_correlation.judges import judge
 
     options = options_of(arguments, JudgeOptions)
     if arguments.output is not None:

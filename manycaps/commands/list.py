@@ -6,8 +6,8 @@ manycaps list -f json
 
 import argparse
 
-from manycaps.command_options import add_format, print_json
-from manycaps.installed_modules import installed_modules
+from manycaps.catalog.command_options import add_format, print_json
+from manycaps.catalog.installed_modules import installed_modules
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

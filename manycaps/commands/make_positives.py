@@ -17,7 +17,7 @@ counted. Needs `pip install 'manycaps[train]'`.
 import argparse
 import sys
 
-from manycaps.command_options import add_options, options_of
+from manycaps.catalog.command_options import add_options, options_of
 from manycaps.pac_training.recipe import PositivesOptions
 
 

@@ -18,8 +18,8 @@ system that is far from people it says too few rows.
 import argparse
 import math
 
-from manycaps.command_options import add_format, add_options, options_of, print_json
-from manycaps.plan_options import PlanOptions
+from manycaps.catalog.command_options import add_format, add_options, options_of, print_json
+from manycaps.comparison.plan_options import PlanOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.parity_plan import plan, plan_sentences
+    from manycaps.comparison.parity_plan import plan, plan_sentences
 
     planned = plan(options_of(arguments, PlanOptions))
     if arguments.format == "json":

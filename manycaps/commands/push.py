@@ -24,6 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.hub_spaces import push_spaces
+    from manycaps.catalog.hub_spaces import push_spaces
 
     push_spaces(arguments.names, arguments.org, dry_run=arguments.dry_run, token=arguments.token)

@@ -29,10 +29,10 @@ import argparse
 import pathlib
 import sys
 
-from manycaps.command_options import path_of
+from manycaps.catalog.command_options import path_of
 
 # The bundled sample, beside the code that reads it.
-SAMPLE = pathlib.Path(__file__).resolve().parents[1] / "quickstart" / "captions.json"
+SAMPLE = pathlib.Path(__file__).resolve().parents[1] / "comparison" / "quickstart" / "captions.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.quickstart.comparison import compare_image_metrics, compare_systems, missing_image_packages
+    from manycaps.comparison.quickstart.comparison import compare_image_metrics, compare_systems, missing_image_packages
 
     is_sample = arguments.captions == SAMPLE
     systems = compare_systems(arguments.captions, arguments.output, is_sample=is_sample)

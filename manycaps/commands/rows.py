@@ -19,8 +19,8 @@ import argparse
 import pathlib
 import sys
 
-from manycaps.command_options import add_options, options_of, path_of
-from manycaps.rows.rows_options import RowsOptions
+from manycaps.catalog.command_options import add_options, options_of, path_of
+from manycaps.diversity.rows.rows_options import RowsOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.rows import rows
-    from manycaps.saved_files import check_can_be_written
+    from manycaps.diversity.rows import rows
+    from manycaps.files.saved_files import check_can_be_written
 
     options = options_of(arguments, RowsOptions)
     check_can_be_written(arguments.output, [*options.input, *options.references])

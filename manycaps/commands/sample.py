@@ -28,7 +28,7 @@ A model needs `pip install 'manycaps[sample]'`.
 import argparse
 import sys
 
-from manycaps.command_options import add_options, options_of
+from manycaps.catalog.command_options import add_options, options_of
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.sample_options import SampleOptions, sample_options_of
 

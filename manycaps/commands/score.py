@@ -28,7 +28,7 @@ vdtk_diversity.
 
 import argparse
 
-from manycaps.command_options import add_format, add_options, options_of, print_json
+from manycaps.catalog.command_options import add_format, add_options, options_of, print_json
 from manycaps.scoring.score import score
 from manycaps.scoring.score_options import ScoreOptions
 

@@ -22,8 +22,8 @@ word for word. The files are tables of captions as `manycaps score` reads them.
 import argparse
 import sys
 
-from manycaps.command_options import add_options, options_of
-from manycaps.split_options import SplitOptions
+from manycaps.catalog.command_options import add_options, options_of
+from manycaps.diversity.split_options import SplitOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.caption_splits import write_splits
+    from manycaps.diversity.caption_splits import write_splits
 
     splits = write_splits(options_of(arguments, SplitOptions))
     print("\n".join(splits.summary))

@@ -26,7 +26,7 @@ import argparse
 import os
 import sys
 
-from manycaps.command_options import add_options, options_of
+from manycaps.catalog.command_options import add_options, options_of
 from manycaps.pac_training.recipe import TrainOptions
 
 

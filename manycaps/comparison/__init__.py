@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..later_imports import import_later
+from manycaps.catalog.later_imports import import_later
 
 if TYPE_CHECKING:
     from .compare_options import CompareOptions

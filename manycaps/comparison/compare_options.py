@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Annotated
 
-from manycaps.catalog import PARITY_DISTANCES, modules_with
-from manycaps.command_options import Columns, EncoderOptions, Option, SplitName, comma_list
+from manycaps.catalog.command_options import Columns, EncoderOptions, Option, SplitName, comma_list
+from manycaps.catalog.modules import PARITY_DISTANCES, modules_with
 from manycaps.comparison.table_terms import check_terms
 from manycaps.kit.errors import InputError
 

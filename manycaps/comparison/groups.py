@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from manycaps.tables import LETTERS
+from manycaps.files.result_tables import LETTERS
 
 
 def group_letters(differ: np.ndarray) -> list[str]:

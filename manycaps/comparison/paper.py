@@ -17,8 +17,8 @@ from manycaps.comparison.table_terms import (
 )
 from manycaps.comparison.test import Comparison
 from manycaps.comparison.words import TWO_LINES, Words, is_of_corpus, metric_header
+from manycaps.files.result_tables import Cell, Table, as_interval
 from manycaps.kit.errors import InputError
-from manycaps.tables import Cell, Table, as_interval
 
 # Columns of a table whose columns were not chosen; metrics of -m take the place of the last ones.
 USUAL = ("faults", GROUP, "unsupported", "omitted", "odd wording", "repeated", "rows to detect", "words per text")

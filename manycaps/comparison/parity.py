@@ -28,7 +28,10 @@ import scipy.optimize
 import scipy.special
 from tqdm import tqdm
 
-from manycaps.comparison.paired_tests import (
+from manycaps.comparison.read import PEOPLE, NoDistances, ParityRows
+from manycaps.comparison.score import SharedAnswers, WrongCaptions
+from manycaps.kit.arrays import Floats, Ints
+from manycaps.kit.paired_tests import (
     MOST_ENUMERATED,
     MeanTest,
     attainable_level,
@@ -37,9 +40,6 @@ from manycaps.comparison.paired_tests import (
     mean_tests,
     nearer_tests,
 )
-from manycaps.comparison.read import PEOPLE, NoDistances, ParityRows
-from manycaps.comparison.score import SharedAnswers, WrongCaptions
-from manycaps.kit.arrays import Floats, Ints
 from manycaps.kit.parity_corpus import GAPS, MEANS, PEOPLES_COPIES, SMALLEST_P, TextValues, list_captions, parity_result
 from manycaps.kit.parity_faults import CorpusFaults, more_faults_than, smallest_of
 from manycaps.kit.parity_gaps import sums_of_clusters

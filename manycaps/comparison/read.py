@@ -13,15 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import tqdm
 
-from manycaps.caption_tables import BadRow, CaptionRow, good_rows, open_source
-from manycaps.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
-from manycaps.caption_tables.files import source_name
-from manycaps.caption_tables.ids import check_ids_meet, difference_of_ids
-from manycaps.caption_tables.json_records import parse_once
-from manycaps.caption_tables.rows import random_key
-from manycaps.caption_tables.source import values_of_column
-from manycaps.catalog import MODULES, RowValue, module_of
+from manycaps.catalog.modules import MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import CompareOptions
+from manycaps.files.caption_tables import BadRow, CaptionRow, good_rows, open_source
+from manycaps.files.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
+from manycaps.files.caption_tables.files import source_name
+from manycaps.files.caption_tables.ids import check_ids_meet, difference_of_ids
+from manycaps.files.caption_tables.json_records import parse_once
+from manycaps.files.caption_tables.rows import random_key
+from manycaps.files.caption_tables.source import values_of_column
+from manycaps.files.sampling_settings import sampling_settings
 from manycaps.kit.errors import InputError, quote_value
 from manycaps.kit.parity_corpus import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
 from manycaps.kit.parity_sentences import SentenceSupport
@@ -31,7 +32,6 @@ from manycaps.kit.row_images import clusters_of_images, ids_without_numbers, ima
 from manycaps.kit.words_numbers import WordNumbers, number_words
 from manycaps.kit.words_phrases import Phrase
 from manycaps.kit.words_predictability import SentenceScores, WordingRows
-from manycaps.sampling.captions_file import sampling_settings
 
 # Name of the human captions in tables and results.
 PEOPLE = "people"

@@ -18,8 +18,8 @@ from manycaps.comparison.stored import NUMBERS, SHOWN, as_files, read_report
 from manycaps.comparison.table_terms import check_terms
 from manycaps.comparison.test import Comparison
 from manycaps.comparison.words import WIDTH, Words, has_meaning, note_of_marks, say
-from manycaps.saved_files import make_folder, write_text_atomically
-from manycaps.tables import finite, write_table
+from manycaps.files.result_tables import finite, write_table
+from manycaps.files.saved_files import make_folder, write_text_atomically
 
 # Files of a comparison in its folder: the page, the numbers, and what reading them again takes.
 PAGE = "index.html"

@@ -3,13 +3,13 @@
 import functools
 import pathlib
 
+from manycaps.catalog.installed_modules import progress_bars
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.read import are_score_folders, name_systems, read_captions, systems_of_table
 from manycaps.comparison.render import SystemComparison
 from manycaps.comparison.score import check_module_names, score_captions, score_further
 from manycaps.comparison.sources import check_sources
 from manycaps.comparison.test import compare_scores
-from manycaps.installed_modules import progress_bars
 from manycaps.kit.errors import InputError
 
 

@@ -25,7 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from manycaps.catalog import (
+from manycaps.catalog.command_options import encoder_options, option_flag
+from manycaps.catalog.installed_modules import advice_for, is_installed, load, module_class, progress_bars
+from manycaps.catalog.modules import (
     CLIP,
     COMPARED_MODULES,
     ENCODER_OPTIONS,
@@ -34,7 +36,6 @@ from manycaps.catalog import (
     SET_MODULES,
     modules_with,
 )
-from manycaps.command_options import encoder_options, option_flag
 from manycaps.comparison.compare_options import MODULE_OPTIONS, CompareOptions
 from manycaps.comparison.read import (
     MODULE,
@@ -49,7 +50,6 @@ from manycaps.comparison.read import (
     UnsupportedSentence,
     clusters_of,
 )
-from manycaps.installed_modules import advice_for, is_installed, load, module_class, progress_bars
 from manycaps.kit.arrays import Floats, Ints
 from manycaps.kit.errors import InputError
 from manycaps.kit.module import signature

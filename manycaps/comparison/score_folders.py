@@ -12,10 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.caption_tables import CaptionRow, CaptionSource, open_source
-from manycaps.caption_tables.files import is_local
-from manycaps.catalog import MODULES, ROW_VALUES
-from manycaps.command_options import option_flag
+from manycaps.catalog.command_options import option_flag
+from manycaps.catalog.modules import MODULES, ROW_VALUES
 from manycaps.comparison.compare_options import MODULE_OPTIONS, CompareOptions
 from manycaps.comparison.read import (
     COLUMNS,
@@ -29,6 +27,9 @@ from manycaps.comparison.read import (
     row_test_key,
 )
 from manycaps.comparison.read import MODULE as PARITY
+from manycaps.files.caption_tables import CaptionRow, CaptionSource, open_source
+from manycaps.files.caption_tables.files import is_local
+from manycaps.files.result_tables import without_null
 from manycaps.kit.errors import InputError, quote_value, reason_of
 from manycaps.kit.parity_corpus import OF_PAIRS
 from manycaps.kit.parity_tails import Distances, KeptDistances
@@ -37,7 +38,6 @@ from manycaps.kit.words_predictability import WordingRows
 from manycaps.scoring.corpus_values import read_blocks
 from manycaps.scoring.reductions import DISTANCE_COLUMN
 from manycaps.scoring.run_folder import RunFolder, read_saved
-from manycaps.tables import without_null
 
 # What to do where the captions of scored rows are unavailable.
 REMEDY = "Compare the files of captions in place of the folders, or leave --with-captions out."

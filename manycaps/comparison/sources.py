@@ -3,8 +3,8 @@
 import os
 from collections.abc import Sequence
 
-from manycaps.caption_tables.files import expand_braces, is_local, quote_source, table_files
 from manycaps.comparison.compare_options import CompareOptions
+from manycaps.files.caption_tables.files import expand_braces, is_local, quote_source, table_files
 from manycaps.kit.errors import InputOSError
 
 # Options that name a folder, and those that name a file.

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from manycaps.comparison.compare_options import CompareOptions
+from manycaps.files.result_tables import finite
 from manycaps.kit.errors import InputError, quote_path, quote_value
 from manycaps.kit.files import read_json
 from manycaps.kit.module import VERSION
-from manycaps.tables import finite
 
 if typing.TYPE_CHECKING:
     from manycaps.comparison.test import Comparison

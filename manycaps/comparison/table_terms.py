@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from manycaps.catalog import ROW_VALUES
+from manycaps.catalog.modules import ROW_VALUES
 from manycaps.kit.errors import InputError
 
 # Columns that may be chosen: as many as fit the width of a page.

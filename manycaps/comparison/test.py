@@ -7,18 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.catalog import SET_MODULES, RowValue, known_values, module_of
-from manycaps.comparison.paired_tests import (
-    PairedTest,
-    holm_p_values,
-    nearer_p_values,
-    paired_tests,
-    smallest_sign_p_value,
-)
+from manycaps.catalog.modules import SET_MODULES, RowValue, known_values, module_of
 from manycaps.comparison.parity import ComparedParity, SystemParity, beside_people, compare_parity, enough_resamples
 from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow, UnsupportedSentence, row_test_key
 from manycaps.comparison.score import SystemScores
 from manycaps.kit.errors import InputError
+from manycaps.kit.paired_tests import PairedTest, holm_p_values, nearer_p_values, paired_tests, smallest_sign_p_value
 from manycaps.kit.parity_corpus import LEAST_ROWS
 from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL
 from manycaps.kit.sets_intervals import ClusteredMean, cluster_numbers, clustered_test, mean_interval, mean_of_rows

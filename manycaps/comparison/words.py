@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import manycaps.comparison.sentences as sentences
-from manycaps.catalog import ROW_VALUES, SET_MODULES, RowValue, module_of
+from manycaps.catalog.modules import ROW_VALUES, SET_MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import ORDERS
 from manycaps.comparison.groups import letters_of_systems
-from manycaps.comparison.paired_tests import MOST_EXACT_CLUSTERS, PairedTest
 from manycaps.comparison.parity import (
     FAULTS,
     LENGTH_GAP,
@@ -31,7 +30,18 @@ from manycaps.comparison.read import SystemRow, UnsupportedSentence
 from manycaps.comparison.sentences import NOUNS, TERMS, Share, as_list, percent
 from manycaps.comparison.table_terms import EXCESS, GROUP, MOST_MARKED, P_PEOPLE
 from manycaps.comparison.test import AgainstPeople, ComparedMetric, ComparedPair, Comparison
+from manycaps.files.result_tables import (
+    LETTERS,
+    Cell,
+    Table,
+    as_digits,
+    as_interval,
+    column_form,
+    number_cell,
+    write_table,
+)
 from manycaps.kit.module import VERSION
+from manycaps.kit.paired_tests import MOST_EXACT_CLUSTERS, PairedTest
 from manycaps.kit.parity_faults import FAULTS as KINDS_OF_FAULTS
 from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL, POWER
 from manycaps.kit.parity_tails import TAIL
@@ -47,7 +57,6 @@ from manycaps.kit.parity_words import (
 )
 from manycaps.kit.rows import n_sharing_rows
 from manycaps.kit.words_phrases import Phrase
-from manycaps.tables import LETTERS, Cell, Table, as_digits, as_interval, column_form, number_cell, write_table
 
 # Columns of a terminal.
 WIDTH = 100

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ..later_imports import import_later
+from manycaps.catalog.later_imports import import_later
+
 from .diversity_options import DiversityOptions
 
 if TYPE_CHECKING:

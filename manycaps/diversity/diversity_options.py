@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Annotated
 
-from manycaps.command_options import EncoderName, EncoderOptions, Option
+from manycaps.catalog.command_options import EncoderName, EncoderOptions, Option
 from manycaps.kit.errors import InputError
 from manycaps.kit.sets_classes import CLASS_RULES
 
@@ -71,7 +71,7 @@ def check_names(
     >>> check_names(["rows.json", "rows.json", "other.json"], None, ["references", "candidates", None])
     ['rows: references', 'rows: candidates', 'other']
     """
-    from manycaps.caption_tables.files import source_name
+    from manycaps.files.caption_tables.files import source_name
 
     chosen = list(names) if names else [source_name(source) for source in sources]
     if not names and columns:

@@ -8,19 +8,19 @@ from collections.abc import Callable
 import numpy as np
 import tqdm
 
-from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
-from manycaps.command_options import encoder_options
+from manycaps.catalog.command_options import encoder_options
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, check_names, for_each_source
 from manycaps.diversity.encoders import LoadedEncoder, load_encoder
 from manycaps.diversity.figures import DiversityFigures
 from manycaps.diversity.leave_one_out import RowSample, reference_curves, variance_curve
 from manycaps.diversity.sets import read_sources, set_figures
+from manycaps.files.caption_tables import CaptionColumn, caption_lists, open_captions
+from manycaps.files.saved_files import write_text_atomically
 from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, CaptionDiversity
 from manycaps.kit.diversity_vocabulary import row_chunks
 from manycaps.kit.rows import EmptyCaptions, words_of_unknown
 from manycaps.kit.words_spacy import as_tagger
 from manycaps.kit.words_tokenizers import token_finder
-from manycaps.saved_files import write_text_atomically
 
 
 class MeasuredDiversity(DiversityFigures):

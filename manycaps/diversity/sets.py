@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.caption_tables import CaptionColumn, CaptionRow, good_rows, open_captions
-from manycaps.catalog import ENCODER_OPTIONS
-from manycaps.command_options import encoder_options
-from manycaps.comparison.paired_tests import PairedTest, holm_p_values, paired_tests
+from manycaps.catalog.command_options import encoder_options
+from manycaps.catalog.modules import ENCODER_OPTIONS
 from manycaps.comparison.read import SystemRow, clusters_of
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions
 from manycaps.diversity.encoders import load_encoder
+from manycaps.files.caption_tables import CaptionColumn, CaptionRow, good_rows, open_captions
+from manycaps.files.result_tables import Cell, Table, as_digits, as_interval, number_cell
 from manycaps.kit.arrays import Floats
 from manycaps.kit.errors import InputError
 from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.paired_tests import PairedTest, holm_p_values, paired_tests
 from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL
 from manycaps.kit.parity_words import p_value_digits
 from manycaps.kit.sets_homogeneity import (
@@ -32,7 +33,6 @@ from manycaps.kit.sets_homogeneity import (
 from manycaps.kit.sets_intervals import mean_interval, mean_of_rows
 from manycaps.kit.sets_vendi import unit_rows
 from manycaps.kit.words_tokenizers import ngram_tokens, tokenize_rows
-from manycaps.tables import Cell, Table, as_digits, as_interval, number_cell
 
 
 class SetValue(NamedTuple):
@@ -221,7 +221,7 @@ def set_figures(rows: SourceRows, options: DiversityOptions) -> SetFigures:
     Document frequencies of self-CIDEr are counted in the texts of all sources, each row one document, so that all
     sources have the same weights. Tests are `manycaps.functional.paired_test`, adjusted by Holm's rule.
     """
-    from manycaps.installed_modules import load
+    from manycaps.catalog.installed_modules import load
 
     texts, clusters = (
         equal_numbers(rows.texts),

@@ -10,7 +10,7 @@ from typing import Any
 
 import datasets
 
-from manycaps.caption_tables import table_records
+from manycaps.files.caption_tables import table_records
 from manycaps.human_correlation.abstract_50s import FILE_NAME as ABSTRACT_NAME
 from manycaps.human_correlation.abstract_50s import abstract_50s_rows
 from manycaps.human_correlation.benchmarks import BENCHMARKS

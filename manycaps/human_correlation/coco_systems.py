@@ -8,7 +8,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from manycaps.caption_tables import BadRow, good_rows, open_source
+from manycaps.files.caption_tables import BadRow, good_rows, open_source
 from manycaps.kit.errors import InputError, quote_path
 from manycaps.kit.files import read_json
 

@@ -5,8 +5,8 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
-from manycaps.catalog import PARITY_DISTANCES
-from manycaps.command_options import Columns, Limit, Option, Seed, SplitName, check_options, comma_list
+from manycaps.catalog.command_options import Columns, Limit, Option, Seed, SplitName, check_options, comma_list
+from manycaps.catalog.modules import PARITY_DISTANCES
 
 
 @dataclasses.dataclass(frozen=True)

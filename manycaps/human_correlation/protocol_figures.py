@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
+from manycaps.files.result_tables import align_columns
 from manycaps.human_correlation.agreement import Agreement, kendall, mean_coefficient, spearman
 from manycaps.human_correlation.benchmark_rows import row_image
 from manycaps.human_correlation.published_values import PUBLISHED_SYSTEMS
 from manycaps.kit.errors import InputError, quote_value
-from manycaps.tables import align_columns
 
 # Decimals to which the authors of VATEX-EVAL round scores before they rank them (emscore, utils.py).
 SCORE_DECIMALS = 4

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import evaluate
 import numpy as np
 
-from manycaps.catalog import MODULES
+from manycaps.catalog.installed_modules import advice_for, load, module_folders
+from manycaps.catalog.modules import MODULES
+from manycaps.files.result_tables import align_columns
 from manycaps.human_correlation.agreement import CONFIDENCE, Agreement, difference, kendall
 from manycaps.human_correlation.benchmark_rows import (
     caption_words,
@@ -32,11 +34,9 @@ from manycaps.human_correlation.protocol_figures import (
 )
 from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED, PUBLISHED_SYSTEMS
 from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, video_value
-from manycaps.installed_modules import advice_for, load, module_folders
 from manycaps.kit.errors import InputError, errors_of_others, quote_value, reason_of
 from manycaps.kit.files import no_such_path
 from manycaps.kit.parity_words import rounded_p_value
-from manycaps.tables import align_columns
 
 # References of one draw, and number of draws, for Pascal-50S (section 4.3).
 N_DRAWN_REFERENCES = 5

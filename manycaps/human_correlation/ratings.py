@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special
 
-from manycaps.caption_tables import table_records
-from manycaps.caption_tables.columns import ID_COLUMNS
-from manycaps.caption_tables.ids import check_ids_meet
+from manycaps.files.caption_tables import table_records
+from manycaps.files.caption_tables.columns import ID_COLUMNS
+from manycaps.files.caption_tables.ids import check_ids_meet
+from manycaps.files.result_tables import Cell, Table, finite, without_null, write_table
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
 from manycaps.human_correlation.correlation_options import RatingOptions
 from manycaps.kit.arrays import LARGEST_SIZE, exact_mean
 from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value
 from manycaps.kit.files import no_such_path, read_json
-from manycaps.tables import Cell, Table, finite, without_null, write_table
 
 # Names of the columns that say what was rated; all others are scales.
 SYSTEM_COLUMNS, ROW_COLUMNS = ("system", "model"), (*ID_COLUMNS, "row")
@@ -247,7 +247,7 @@ def _with_scores(source: str, numbers: SystemNumbers) -> SystemNumbers:
 
 def numbers_of(report: Mapping[str, Any]) -> tuple[list[str], dict[str, SystemNumbers]]:
     """Return the ids of the rows, and the numbers of each system, out of the content of `comparison.json`."""
-    from manycaps.catalog import ROW_VALUES
+    from manycaps.catalog.modules import ROW_VALUES
 
     mean_keys = {value.key: value.mean_key for value in ROW_VALUES if value.mean_key}
     parity, metrics = report.get("human_parity") or {"systems": {}}, report["metrics"]

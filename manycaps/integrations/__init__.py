@@ -7,10 +7,10 @@ package.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from manycaps.catalog.later_imports import import_later
+from manycaps.files.result_tables import finite, is_finite
 from manycaps.integrations.sampled_candidates import decode_candidates, fold_candidates
 from manycaps.kit.errors import InputError
-from manycaps.later_imports import import_later
-from manycaps.tables import finite, is_finite
 
 if TYPE_CHECKING:
     from manycaps.integrations.sampling_trainer import SamplingTrainer

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import datasets
 import numpy as np
 
-from manycaps.caption_tables import table_records
+from manycaps.files.caption_tables import table_records
 from manycaps.kit.arrays import map_in_order
 from manycaps.kit.clip_encoder import with_prompt
 from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value

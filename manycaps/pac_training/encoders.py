@@ -12,6 +12,7 @@ import numpy as np
 import PIL.Image
 import torch
 
+from manycaps.files.saved_files import write_atomically
 from manycaps.kit.arrays import map_in_order
 from manycaps.kit.clip_checkpoints import Treatment
 from manycaps.kit.clip_model import ClipModel, Weights
@@ -19,7 +20,6 @@ from manycaps.kit.images import as_image_source, as_model_pixels, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, TupleRows
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, CachedFeatures
 from manycaps.pac_training.training_loop import Features
-from manycaps.saved_files import write_atomically
 
 # Least share of an image's area that a random crop keeps (open_clip's default for training).
 LEAST_CROP = 0.9

@@ -18,7 +18,8 @@ import PIL.Image
 import torch
 from tqdm import tqdm
 
-from manycaps.command_options import check_options
+from manycaps.catalog.command_options import check_options
+from manycaps.files.saved_files import make_folder, name_changes, write_atomically, write_text_atomically
 from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value
 from manycaps.kit.files import check_loaded_tensors, read_json
 from manycaps.kit.images import as_image_source, as_rgb_image
@@ -26,7 +27,6 @@ from manycaps.kit.vectors_folders import HUB_TIMEOUT
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, check_output, image_hashes, load_split
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
 from manycaps.sampling.generation import decoded_texts
-from manycaps.saved_files import make_folder, name_changes, write_atomically, write_text_atomically
 
 # The paper names none: BLIP's own setting on COCO (its configs/caption_coco.yaml).
 N_BEAMS, MAX_TOKENS = 3, 20

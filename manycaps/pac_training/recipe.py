@@ -8,7 +8,7 @@ import os
 import pathlib
 from typing import Annotated, ClassVar, Literal
 
-from manycaps.command_options import Option
+from manycaps.catalog.command_options import Option
 
 # Columns: a picture, what a person says about it, a picture made from that caption, a caption made from the picture.
 IMAGE, CAPTION = "image", "caption"

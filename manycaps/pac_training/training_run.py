@@ -15,8 +15,9 @@ import torch
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
-from manycaps.checkpoint_conversion import model_card, open_clip_config
-from manycaps.command_options import check_options, options_of
+from manycaps.catalog.command_options import check_options, options_of
+from manycaps.files.result_tables import finite, markdown_table
+from manycaps.files.saved_files import make_folder, name_changes, write_atomically, write_text_atomically
 from manycaps.kit.clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Checkpoint, find_checkpoint, variant_name
 from manycaps.kit.clip_model import ClipModel, Weights, build_network, merge_lora, read_weights, write_safetensors
 from manycaps.kit.clip_pac import PAC_PROMPT
@@ -28,8 +29,8 @@ from manycaps.pac_training.low_rank import add_low_rank_updates
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
 from manycaps.pac_training.recipe import Recipe, TrainOptions
 from manycaps.pac_training.training_loop import Training, TrainingRows
-from manycaps.saved_files import make_folder, name_changes, write_atomically, write_text_atomically
-from manycaps.tables import finite, markdown_table
+
+from .checkpoint_conversion import model_card, open_clip_config
 
 STATE_NAME = "training_state.pt"
 

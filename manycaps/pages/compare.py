@@ -12,17 +12,16 @@ from typing import Any
 
 import gradio as gr
 
-from manycaps import quickstart
-from manycaps.caption_tables.files import source_name
-from manycaps.comparison import CompareOptions, compare
+from manycaps.comparison import CompareOptions, compare, quickstart
+from manycaps.comparison.quickstart.comparison import sample_files
+from manycaps.comparison.quickstart.scenes import read_scenes
 from manycaps.comparison.read import read_systems
 from manycaps.comparison.render import OUTPUT_NAMES
 from manycaps.comparison.test import ComparedMetric
 from manycaps.comparison.words import VALUES, say
+from manycaps.files.caption_tables.files import source_name
+from manycaps.files.result_tables import write_table
 from manycaps.kit.errors import InputError
-from manycaps.quickstart.comparison import sample_files
-from manycaps.quickstart.scenes import read_scenes
-from manycaps.tables import write_table
 
 from .form import UPLOAD_LIFE, Form, Page
 from .inputs import (

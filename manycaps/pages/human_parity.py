@@ -6,8 +6,8 @@ from typing import Any
 
 import gradio as gr
 
-from manycaps.caption_tables.rows import good_rows
-from manycaps.caption_tables.source import open_source
+from manycaps.files.caption_tables.rows import good_rows
+from manycaps.files.caption_tables.source import open_source
 from manycaps.kit.errors import InputError
 
 from .examples import EXAMPLE_CAPTIONS

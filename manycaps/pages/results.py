@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import PIL.Image
 
-from manycaps.tables import markdown_table
+from manycaps.files.result_tables import markdown_table
 
 
 class Drawing(NamedTuple):

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import matplotlib
 
-from manycaps.decoding.nearest import SettingsBesidePeople
-from manycaps.decoding.text import decoding_sentences, table
+from manycaps.files.result_tables import Cell, Table, page_table
 from manycaps.kit.parity_tails import TAIL
 from manycaps.report.inline_svg import MARKS, MUTED, SERIES, Plot, as_plot, line_of, new_figure
 from manycaps.report.page_frame import as_document, as_plot_section
+from manycaps.sampling.decoding.nearest import SettingsBesidePeople
+from manycaps.sampling.decoding.text import decoding_sentences, table
 from manycaps.sampling.decoding_setting import Setting
-from manycaps.tables import Cell, Table, page_table
 
 # Numbers over the temperature, by title: human_parity's, and plain metrics.
 PANELS = {

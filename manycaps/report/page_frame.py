@@ -8,8 +8,8 @@ import math
 import pathlib
 from collections.abc import Sequence
 
+from manycaps.files.result_tables import Cell
 from manycaps.report.inline_svg import Plot
-from manycaps.tables import Cell
 
 # Longer side of a thumbnail, in pixels.
 LONGEST = 160

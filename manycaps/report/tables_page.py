@@ -3,8 +3,8 @@
 import html
 from collections.abc import Sequence
 
+from manycaps.files.result_tables import Table, page_table
 from manycaps.report.page_frame import as_document
-from manycaps.tables import Table, page_table
 
 
 def tables_page(

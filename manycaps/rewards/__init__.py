@@ -7,8 +7,9 @@ TRL, which is not needed, and by a loop of one's own.
 
 from typing import TYPE_CHECKING
 
+from manycaps.catalog.later_imports import import_later
+
 from ..kit.training_rewards import self_critical
-from ..later_imports import import_later
 from .caption_reward import CaptionReward
 from .energy import EnergyReward
 from .single_captions import BleuReward, ChairReward, CiderReward, MeteorReward, PacReward, RefPacReward

@@ -8,12 +8,13 @@ from typing import Any
 import torch
 import transformers
 
-from ..installed_modules import load
+from manycaps.catalog.installed_modules import load
+from manycaps.files.result_tables import finite_numbers
+
 from ..kit.errors import InputTypeError, quote_value
 from ..kit.options import check_whole_number
 from ..sampling.answers import without_thoughts
 from ..sampling.generation import decoded_texts, drop_own_settings, n_prompt_tokens
-from ..tables import finite_numbers
 from .caption_reward import as_references, process_group
 
 # Values of `human_parity` that are logged, where they are defined.

@@ -12,6 +12,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from manycaps.files.result_tables import finite_numbers
+
 from ..kit.arrays import Floats, as_list
 from ..kit.errors import InputError, InputTypeError, quote_value
 from ..kit.module import as_label
@@ -20,7 +22,6 @@ from ..kit.words_models import LanguageModel, check_language_model, load_languag
 from ..kit.words_predictability import LEAST_ROWS_OF_WORDING, number_texts, seen_references, wording_of
 from ..kit.words_tests import wording_shares
 from ..kit.words_tokenizers import Tokenizer, tokenize_rows
-from ..tables import finite_numbers
 
 Reward = TypeVar("Reward", bound="CaptionReward")
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from ..installed_modules import load
+from manycaps.catalog.installed_modules import load
+
 from ..kit.arrays import Floats, TokenRows
 from ..kit.meteor_nltk import METEORS, meteor_scorer
 from ..kit.ngrams import MAX_ORDER, NgramIndex

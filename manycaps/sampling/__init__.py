@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ..later_imports import import_later
+from manycaps.catalog.later_imports import import_later
+
 from .sample_options import SampleOptions
 
 if TYPE_CHECKING:

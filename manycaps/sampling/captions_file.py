@@ -9,24 +9,17 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manycaps.kit.errors import InputError, quote_path
-from manycaps.kit.files import is_count, read_json
-from manycaps.sampling.answers import Sample
-from manycaps.saved_files import (
+from manycaps.files.sampling_settings import COUNTED, COUNTS, ERRORS, PARTIAL, SETTINGS, sampling_settings
+from manycaps.files.saved_files import (
     check_can_be_written,
     lock_output,
     name_changes,
     write_atomically,
     write_text_atomically,
 )
-
-# Endings of the files beside one of captions: its settings, its rows while it is unfinished, and the errors of rows
-# that were left out.
-SETTINGS, PARTIAL, ERRORS = ".settings", ".partial", ".errors"
-
-# What was counted of the samples, beside the settings in their file.
-COUNTS = "counts"
-COUNTED = ("n_samples", "n_empty", "n_cut", "n_with_thoughts")
+from manycaps.kit.errors import InputError, quote_path
+from manycaps.kit.files import is_count, read_json
+from manycaps.sampling.answers import Sample
 
 # What stands for a sample without a visible character: many tools drop an empty caption, or refuse it.
 NOTHING = "."
@@ -161,13 +154,6 @@ def _is_visible(text: str) -> bool:
     (True, False)
     """
     return any(letter.isprintable() and letter != " " for letter in text)
-
-
-def sampling_settings(path: str, advice: str = "Delete it, or sample again.") -> dict[str, Any] | None:
-    """Return the settings beside a file of captions, without what was counted; None where there are none."""
-    beside = pathlib.Path(path + SETTINGS)
-    settings = read_json(beside, str(beside), advice) if beside.is_file() else None
-    return {name: value for name, value in settings.items() if name != COUNTS} if isinstance(settings, dict) else None
 
 
 def _counts_beside(path: pathlib.Path) -> dict[str, int]:

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from typing import Annotated, Any, ClassVar
 
-from manycaps.command_options import Option, check_options
+from manycaps.catalog.command_options import Option, check_options
 from manycaps.kit.errors import InputError
 from manycaps.kit.options import check_flag, check_is_number, check_number, check_share
 

@@ -5,7 +5,7 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from manycaps.caption_tables.columns import (
+from manycaps.files.caption_tables.columns import (
     ID_COLUMNS,
     IMAGE_COLUMNS,
     Layout,
@@ -14,9 +14,9 @@ from manycaps.caption_tables.columns import (
     columns_of,
     read_values,
 )
-from manycaps.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, find_medium, quote_source, table_files
-from manycaps.caption_tables.hub_records import hub_file
-from manycaps.caption_tables.source import file_records, first_records
+from manycaps.files.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, find_medium, quote_source, table_files
+from manycaps.files.caption_tables.hub_records import hub_file
+from manycaps.files.caption_tables.source import file_records, first_records
 from manycaps.kit.errors import VALUE_CHARACTERS, InputError, quote_value
 from manycaps.sampling.answers import Sample
 from manycaps.sampling.sample_options import SampleOptions

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tqdm import tqdm
 
+from manycaps.files.saved_files import check_can_be_written
 from manycaps.kit.errors import InputError
 from manycaps.sampling.answers import without_thoughts
 from manycaps.sampling.captions_file import CaptionsFile
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item, RowError, SampledRow, read_items
 from manycaps.sampling.sample_options import SampleOptions
-from manycaps.saved_files import check_can_be_written
 
 if TYPE_CHECKING:
     from manycaps.sampling.local_model import LocalModel

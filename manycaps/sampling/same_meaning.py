@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 from tqdm import tqdm
 
+from manycaps.files.saved_files import check_can_be_written, lock_output, name_changes
 from manycaps.kit.errors import InputError, quote_path, quote_value
 from manycaps.kit.options import check_whole_number
 from manycaps.sampling.answers import without_thoughts
 from manycaps.sampling.sample_options import SampleOptions
 from manycaps.sampling.server_requests import RefusedError, Requests
-from manycaps.saved_files import check_can_be_written, lock_output, name_changes
 
 Pair: TypeAlias = tuple[str, str]
 

@@ -12,9 +12,9 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
+from manycaps.catalog.command_options import DeviceName, Limit, Option, check_options, options_of
 from manycaps.kit.errors import InputError
 
-from ..command_options import DeviceName, Limit, Option, check_options, options_of
 from .decoding_setting import Setting
 
 # What --dtype takes.

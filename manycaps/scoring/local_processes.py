@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import BaseContext
 from typing import TYPE_CHECKING, Any
 
-from manycaps.installed_modules import progress_bars
+from manycaps.catalog.installed_modules import progress_bars
 from manycaps.kit.errors import InputOSError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from manycaps.installed_modules import progress_bars
+from manycaps.catalog.installed_modules import progress_bars
 from manycaps.kit.errors import InputError, InputImportError, InputLookupError, InputOSError, InputTypeError
 from manycaps.scoring.run_settings import PartReport, RunPart, RunSettings, Step
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from manycaps.catalog import MOMENTS
+from manycaps.catalog.modules import MOMENTS
+from manycaps.files.result_tables import finite
 from manycaps.kit.errors import InputError, quote_path
 from manycaps.kit.mmd_blocks import n_threads
 from manycaps.kit.row_images import RepeatedTexts
@@ -44,7 +45,6 @@ from manycaps.scoring.survey import (
     survey_part,
     write_earlier,
 )
-from manycaps.tables import finite
 
 # Parts that an input makes where their size is not given, and the sizes that they may have: enough for processes to end
 # together, and files that are not too many.

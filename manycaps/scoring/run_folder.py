@@ -10,9 +10,9 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from manycaps.files.saved_files import lock_output, replace_when_whole
 from manycaps.kit.errors import InputError, InputOSError, quote_path, quote_value
 from manycaps.kit.files import file_sha256, read_json
-from manycaps.saved_files import lock_output, replace_when_whole
 
 # Beginning of a file's name until it is complete; a run removes what killed processes left.
 INCOMPLETE = ".incomplete-"

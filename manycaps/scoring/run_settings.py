@@ -10,10 +10,10 @@ import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.caption_tables import BadRow, CaptionRow, CaptionSource, bad_row_error, open_source
-from manycaps.caption_tables.columns import as_columns
-from manycaps.caption_tables.files import Piece, is_local
-from manycaps.catalog import MODULES, WORD_COUNTS
+from manycaps.catalog.modules import MODULES, WORD_COUNTS
+from manycaps.files.caption_tables import BadRow, CaptionRow, CaptionSource, bad_row_error, open_source
+from manycaps.files.caption_tables.columns import as_columns
+from manycaps.files.caption_tables.files import Piece, is_local
 from manycaps.kit.errors import InputError
 from manycaps.kit.module import VERSION
 from manycaps.scoring.run_folder import RunFolder, read_saved
@@ -142,7 +142,7 @@ def metric_options(options: ScoreOptions) -> dict[str, dict[str, Any]]:
 
     NAME=VALUE is for every metric that has the option, METRIC.NAME=VALUE for one; a VALUE is JSON, or text.
     """
-    from manycaps.installed_modules import load, module_folder
+    from manycaps.catalog.installed_modules import load, module_folder
 
     given = options.metrics if isinstance(options.metrics, Mapping) else {name: {} for name in options.metrics}
     chosen = {name: dict(own) for name, own in given.items()}

@@ -8,8 +8,8 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
+from manycaps.files.result_tables import Cell, Table, write_table
 from manycaps.scoring.score_options import ScoreOptions
-from manycaps.tables import Cell, Table, write_table
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ def score(options: ScoreOptions) -> ScoreResult:
         OSError: a file cannot be read, the folder cannot be written, or a process was killed.
         ImportError: a package of a metric is missing.
     """
-    from manycaps.installed_modules import progress_bars
+    from manycaps.catalog.installed_modules import progress_bars
     from manycaps.scoring.run import run_score
 
     with progress_bars(shown=False):  # of modules, beside the run's

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from manycaps.command_options import Columns, Option, SplitName, check_options, comma_list
+from manycaps.catalog.command_options import Columns, Option, SplitName, check_options, comma_list
 from manycaps.kit.errors import InputError, InputTypeError, quote_path
 
 # Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.caption_tables import BadRow, CaptionRow
+from manycaps.files.caption_tables import BadRow, CaptionRow
 from manycaps.kit.row_images import RepeatedTexts, repeated_texts, text_hashes
 from manycaps.kit.rows import DecoderSigns, EmptyCaptions
 from manycaps.kit.sets_module import CAPTION_COLUMNS

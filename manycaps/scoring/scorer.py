@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.caption_tables import CaptionRow
-from manycaps.catalog import BLEU_SUMS, CHAIR_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
-from manycaps.installed_modules import load
+from manycaps.catalog.installed_modules import load
+from manycaps.catalog.modules import BLEU_SUMS, CHAIR_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
+from manycaps.files.caption_tables import CaptionRow
 from manycaps.kit.arrays import Floats
 from manycaps.kit.errors import InputError, InputMemoryError
 from manycaps.kit.sets_module import CAPTION_COLUMNS, compare_rows, text_counts

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.caption_tables import BadRow, CaptionRow
-from manycaps.caption_tables.rows import repeated_id_error
+from manycaps.files.caption_tables import BadRow, CaptionRow
+from manycaps.files.caption_tables.rows import repeated_id_error
 from manycaps.kit.errors import InputError
 from manycaps.kit.ngrams_documents import warn_of_no_weight
 from manycaps.kit.sets_splits import row_keys

@@ -6,7 +6,7 @@ way (LisaAnne/Hallucination, utils/chair.py) is the slow version of the tests, w
 
 from collections.abc import Iterator
 
-from manycaps.installed_modules import load
+from manycaps.catalog.installed_modules import load
 from scripts.benchmarks.timing import Comparison, Work
 from scripts.benchmarks.triangle_rank import sample_rows
 from tests.oracles.chair_loop import chair as published_chair

@@ -19,7 +19,7 @@ import PIL.Image
 import torch
 import torchvision.transforms as transforms
 
-from manycaps.installed_modules import load
+from manycaps.catalog.installed_modules import load
 from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD, ClipModel, text_batches
 from manycaps.kit.images import as_model_pixels
 from scripts.benchmarks.timing import Comparison, Work, from_scratch

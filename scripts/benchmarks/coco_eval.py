@@ -1,4 +1,4 @@
-"""`manycaps.coco` beside pycocoevalcap 1.2 with Java: 5,000 images of Flickr8k with 5 references each.
+"""`manycaps.integrations.coco` beside pycocoevalcap 1.2 with Java: 5,000 images of Flickr8k with 5 references each.
 
 Both evaluate the same captions, from captions to scores, and the numbers are compared. A candidate is the first half
 of a reference and the second half of a caption of another image. The whole evaluation is tokens, BLEU, METEOR,
@@ -30,8 +30,8 @@ from pycocoevalcap.meteor.meteor import Meteor
 from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
-from manycaps import coco
-from manycaps.coco import scorers
+from manycaps.integrations import coco
+from manycaps.integrations.coco import scorers
 from scripts.benchmarks.diversity import flickr8k_rows
 from scripts.benchmarks.timing import Comparison, medians
 
@@ -150,8 +150,8 @@ PROGRAM = r"""
 import contextlib, io, json, pathlib, re, sys
 package, path, has_meteor = sys.argv[1:]
 if package == "manycaps":
-    import manycaps.coco
-    manycaps.coco.install()
+    import manycaps.integrations.coco
+    manycaps.integrations.coco.install()
 from pycocoevalcap.bleu.bleu import Bleu
 from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.meteor.meteor import Meteor

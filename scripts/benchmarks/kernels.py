@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from manycaps.commands.quickstart import SAMPLE
+from manycaps.comparison.quickstart.scenes import read_scenes
 from manycaps.functional import frechet_p_values, mmd_p_values
 from manycaps.kit.frechet import joint_frechet_squared
 from manycaps.kit.mmd_kernels import squared_distances
@@ -24,7 +25,6 @@ from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle
 from manycaps.kit.vectors_distances import cosine_similarities, distances_from_cosines
 from manycaps.kit.vectors_folders import load_model, model_folder
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.quickstart.scenes import read_scenes
 from scripts.benchmarks.timing import Comparison, Work
 
 # Rows of our runs; the peers do fewer.

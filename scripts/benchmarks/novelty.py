@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from manycaps.installed_modules import load
+from manycaps.catalog.installed_modules import load
 from scripts.benchmarks.diversity import peak_bytes
 from scripts.benchmarks.timing import Comparison, Work, alone
 from tests.oracles.novelty_loop import ngrams
@@ -27,7 +27,7 @@ SMALL = {"N_TRAINING": 200, "N_CANDIDATES": 10, "N_STREAMED": 1_000}
 # Reads a file of training captions, for the number of candidates that follows its name.
 PROGRAM = """
 import sys, time
-from manycaps.installed_modules import load
+from manycaps.catalog.installed_modules import load
 from scripts.benchmarks.novelty import draw_captions
 captions = draw_captions(int(sys.argv[2]), 1)
 start = time.perf_counter()

@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from manycaps.command_line import main
-from manycaps.installed_modules import load
+from manycaps.catalog.installed_modules import load
+from manycaps.commands.command_line import main
 from manycaps.kit.clip_encoder import with_prompt
 from manycaps.kit.clip_pac import PAC_PROMPT, PAC_WEIGHT, pac_s
 from manycaps.kit.images import as_image_source, as_model_pixels, as_rgb_image

@@ -21,7 +21,7 @@ SMALL = {"N_PROMPTS": 20, "N_ANSWERS": 3}
 PROGRAM = """
 import sys, time
 import numpy as np
-from manycaps.installed_modules import load
+from manycaps.catalog.installed_modules import load
 n_prompts, n_answers, module, distance = int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]
 rng = np.random.default_rng(0)
 words = rng.zipf(1.3, (2, n_prompts, n_answers, 10)) % 1_000

@@ -20,8 +20,9 @@ import numpy as np
 from nltk.translate.meteor_score import single_meteor_score
 from tqdm import tqdm
 
+from manycaps.catalog.installed_modules import load
 from manycaps.commands.quickstart import SAMPLE
-from manycaps.installed_modules import load
+from manycaps.comparison.quickstart.scenes import read_scenes
 from manycaps.kit import meteor_nltk, words_ptb, words_tokenizers
 from manycaps.kit.meteor15_data import load_lexicon
 from manycaps.kit.meteor15_relations import Meteor15Lexicon
@@ -32,7 +33,6 @@ from manycaps.kit.ngrams_documents import document_frequencies
 from manycaps.kit.sets_splits import exact_splits, split_p_values
 from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
 from manycaps.kit.words_ptb import ptb_tokenize
-from manycaps.quickstart.scenes import read_scenes
 from scripts.benchmarks.cider_d_loop import cider_d
 from scripts.benchmarks.timing import Comparison, Work
 

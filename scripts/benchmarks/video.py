@@ -20,7 +20,7 @@ import PIL.Image
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from manycaps.installed_modules import load
+from manycaps.catalog.installed_modules import load
 from scripts.benchmarks.clip import AUTHORS_PIXELS, captions, random_clip, save_clip
 from scripts.benchmarks.timing import Comparison, Work, from_scratch
 

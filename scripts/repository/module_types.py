@@ -1,4 +1,4 @@
-"""Write manycaps/module_types.pyi: what `manycaps.load` of each name returns, with its columns and options.
+"""Write manycaps/catalog/module_types.pyi: what `manycaps.load` of each name returns, with its columns and options.
 
 Editors and mypy read it; nothing imports it while a program runs. `sync_kit` writes and checks it.
 """
@@ -7,8 +7,8 @@ import math
 import re
 from typing import Any
 
-from manycaps.catalog import MODULES
-from manycaps.installed_modules import module_class
+from manycaps.catalog.installed_modules import module_class
+from manycaps.catalog.modules import MODULES
 
 HEADER = '''"""Types of `manycaps.load`, by name of the module. Written by `make format`."""
 

@@ -4,9 +4,9 @@ python -m scripts.repository.new_module word_share                          metr
 python -m scripts.repository.new_module word_count --kind measurement       measurements/word_count
 
 Copies scripts/repository/module_template: the folder; and its maths as manycaps/kit/text_NAME.py, to which the folder
-has a link. Its page is a link to app.py of the template. Adds a record to manycaps/catalog.py, and renews links and the
-table of docs/metrics.md. The new module passes every test over all modules from the start; what to change is printed at
-the end.
+has a link. Its page is a link to app.py of the template. Adds a record to manycaps/catalog/modules.py, and renews links
+and the table of docs/metrics.md. The new module passes every test over all modules from the start; what to change is
+printed at the end.
 """
 
 import argparse
@@ -28,7 +28,7 @@ CATALOG = ROOT / "manycaps" / "catalog.py"
 # Folder of a module's folder by kind.
 KINDS = {"metric": "metrics", "measurement": "measurements"}
 
-# The end of the records in manycaps/catalog.py.
+# The end of the records in manycaps/catalog/modules.py.
 END_OF_RECORDS = "\n)\n\n_RECORDS"
 
 

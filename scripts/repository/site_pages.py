@@ -20,8 +20,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 
-from manycaps.catalog import MODULES
-from manycaps.command_line import COMMANDS
+from manycaps.catalog.modules import MODULES
+from manycaps.commands.command_line import COMMANDS
 from scripts.repository.sync_kit import document_table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -7,7 +7,8 @@ A module folder works alone once its links are files: as a Space, in a wheel, or
 its main script imports, and those that these import. evaluate's loader copies only the files that the main script
 names: what it does not import itself is named in a block of imports that this tool writes. In the kit every main script
 has a link, so that `manycaps.load` finds it beside the files that it imports. The table of docs/metrics.md is written
-out of the records of manycaps/catalog.py, a card's tables and manycaps/declared.json out of the module's class.
+out of the records of manycaps/catalog/modules.py, a card's tables and manycaps/catalog/declared.json out of the
+module's class.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from manycaps.tables import markdown_table
+from manycaps.files.result_tables import markdown_table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KIT = ROOT / "manycaps" / "kit"
@@ -180,7 +181,7 @@ def unused_files() -> Iterator[str]:
 def module_table() -> str:
     """Return the table of docs/metrics.md: what every module compares, with what, and its card."""
     # Imported when it is needed: a new module has its record by then.
-    from manycaps.catalog import MODULES
+    from manycaps.catalog.modules import MODULES
 
     rows = [
         (f"`{record.slug}`", record.compares, record.computes, f"[card](../{record.kind}/{record.slug}/README.md)")
@@ -190,15 +191,15 @@ def module_table() -> str:
 
 
 def sync_declared(check: bool) -> Iterator[str]:
-    """Bring manycaps/declared.json up to date, where there is one, and yield what is wrong.
+    """Bring manycaps/catalog/declared.json up to date, where there is one, and yield what is wrong.
 
     It is what the catalog has of classes and cards without loading them.
     """
     path = ROOT / "manycaps" / "declared.json"
     if not path.exists():
         return
-    from manycaps.catalog import MODULES
-    from manycaps.installed_modules import module_class
+    from manycaps.catalog.installed_modules import module_class
+    from manycaps.catalog.modules import MODULES
     from manycaps.kit.clip_checkpoints import VARIANTS
     from manycaps.kit.human_parity import DISTANCES
     from manycaps.kit.sets_module import SetMetric
@@ -221,14 +222,14 @@ def sync_declared(check: bool) -> Iterator[str]:
         declared.setdefault(folder.name, {}).update({name: fact for name, fact in facts.items() if fact})
     text = json.dumps(declared, indent=1) + "\n"
     if check and text != path.read_text(encoding="utf-8"):
-        yield f"manycaps/declared.json: it is not up to date. {REPAIR}"
+        yield f"manycaps/catalog/declared.json: it is not up to date. {REPAIR}"
     elif not check:
         path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def sync_written(check: bool) -> Iterator[str]:
     """Bring files that programs write up to date, where they are, and yield what is wrong."""
-    for name in ("manycaps/module_types.pyi", "docs/sentences.md"):
+    for name in ("manycaps/catalog/module_types.pyi", "docs/sentences.md"):
         path = ROOT / name
         if not path.exists():
             continue
@@ -281,7 +282,7 @@ def value_rows(module: Any) -> list[tuple[str, ...]]:
 @functools.cache
 def common_rows(rows_of: Callable[[Any], list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
     """Return the rows that the tables of two modules or more have: options or values that modules share."""
-    from manycaps.installed_modules import module_class
+    from manycaps.catalog.installed_modules import module_class
 
     counts = Counter(row for folder in module_folders() for row in rows_of(module_class(folder.name)))
     return [row for row, count in counts.items() if count > 1]
@@ -314,7 +315,7 @@ def value_table(module: Any) -> str:
 
 def options_page() -> str:
     """Return the tables of docs/options.md: what modules share, and the values that an option adds."""
-    from manycaps.installed_modules import module_class
+    from manycaps.catalog.installed_modules import module_class
 
     options = document_table(("option", "default", "meaning"), common_rows(option_rows))
     parts = ["## Options", options, "## Values", "`<module>` is the name of the module."]
@@ -332,7 +333,7 @@ def sync_card(folder: pathlib.Path, check: bool) -> Iterator[str]:
     card = folder / "README.md"
     if not card.exists() or INPUT_MARKS[0] not in card.read_text(encoding="utf-8"):
         return
-    from manycaps.installed_modules import module_class
+    from manycaps.catalog.installed_modules import module_class
 
     module, name = module_class(folder.name), f"{folder.relative_to(ROOT)}/README.md"
     yield from sync_table(name, INPUT_MARKS, lambda: input_table(module), check)

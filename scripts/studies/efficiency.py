@@ -25,10 +25,10 @@ from nltk.translate.meteor_score import single_meteor_score
 from pycocoevalcap.cider.cider_scorer import CiderScorer
 
 import manycaps
-from manycaps.catalog import MODULES
+from manycaps.catalog.modules import MODULES
+from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.words_ptb import ptb_tokenize
-from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.benchmarks.kernels import authors_frechet, authors_mmd
 from scripts.benchmarks.triangle_rank import authors_statistic, nltk_distances
 from scripts.studies.caption_rows import bundled_images, draw_rows

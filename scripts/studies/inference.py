@@ -26,7 +26,7 @@ import numpy as np
 import scipy.stats
 
 import manycaps
-from manycaps.comparison.paired_tests import (
+from manycaps.kit.paired_tests import (
     clustered_differences,
     holm_p_values,
     minimum_detectable_difference,

@@ -25,10 +25,10 @@ import numpy as np
 import scipy.stats
 
 from manycaps import functional
-from manycaps.judges import JudgeOptions, JudgeTrial, judge
-from manycaps.judges.trial import difference_of
+from manycaps.files.saved_files import make_folder, write_text_atomically
+from manycaps.human_correlation.judges import JudgeOptions, JudgeTrial, judge
+from manycaps.human_correlation.judges.trial import difference_of
 from manycaps.kit.words_tokenizers import tokenize_rows
-from manycaps.saved_files import make_folder, write_text_atomically
 from scripts.studies.study_options import Options, add_output, tool_parser
 
 FILES = {"E2E": "e2e_nlg", "SummEval": "summeval"}

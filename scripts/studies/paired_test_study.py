@@ -26,7 +26,7 @@ import numpy as np
 import scipy.stats
 
 import manycaps
-from manycaps.comparison.paired_tests import paired_tests
+from manycaps.kit.paired_tests import paired_tests
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
 from manycaps.kit.words_ptb import ptb_tokenize
 from scripts.studies.caption_rows import Captions, distinct_captions, read_images

@@ -12,6 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 import manycaps
+from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
 from manycaps.kit.arrays import TokenList
 from manycaps.kit.clip_encoder import CLIP_LOAD_DEFAULTS, ClipEncoder
 from manycaps.kit.parity_corpus import parity_result, row_columns, symmetric
@@ -20,7 +21,6 @@ from manycaps.kit.vectors_distances import cosine_similarities, distances_from_c
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.words_predictability import WordingRows, wording_rows
 from manycaps.kit.words_ptb import ptb_tokenize
-from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.caption_rows import bundled_images, distinct_captions, read_images
 from scripts.studies.study_options import CORPORA, EMBEDDINGS, Options, data_folder
 

@@ -25,11 +25,11 @@ import evaluate
 import numpy as np
 
 from manycaps.comparison import CompareOptions, compare
+from manycaps.comparison.quickstart.scenes import read_scenes
 from manycaps.comparison.render import answer_text
 from manycaps.comparison.sentences import TERMS
+from manycaps.files.saved_files import write_text_atomically
 from manycaps.kit.parity_tails import TAIL
-from manycaps.quickstart.scenes import read_scenes
-from manycaps.saved_files import write_text_atomically
 from scripts.studies.caption_rows import BUNDLED
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, print_table, study_settings
 from scripts.studies.study_options import Options, data_folder, study_parser

@@ -24,7 +24,7 @@ import transformers
 from tqdm import tqdm
 
 import manycaps
-from manycaps.quickstart.image_metrics import CHECKPOINT
+from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
 from manycaps.rewards import CiderReward, EnergyReward, MeteorReward, PacReward
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, study_settings, write_lines
 from scripts.studies.study_options import Options, study_parser

@@ -10,9 +10,9 @@ from typing import Any
 
 from tqdm import tqdm
 
+from manycaps.files.result_tables import markdown_line, markdown_table
+from manycaps.files.saved_files import make_folder, write_text_atomically
 from manycaps.kit.errors import quote_path
-from manycaps.saved_files import make_folder, write_text_atomically
-from manycaps.tables import markdown_line, markdown_table
 
 # A line of a table, as in the file.
 Line = Mapping[str, str]

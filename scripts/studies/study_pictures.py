@@ -12,7 +12,7 @@ import matplotlib.axes
 import matplotlib.figure
 import PIL.Image
 
-from manycaps.saved_files import write_atomically
+from manycaps.files.saved_files import write_atomically
 
 SETTINGS: dict[Any, Any] = {
     "font.size": 10,

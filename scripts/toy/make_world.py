@@ -17,8 +17,8 @@ import datasets
 import numpy as np
 import tqdm
 
+from manycaps.files.saved_files import check_can_be_written, write_atomically
 from manycaps.kit.errors import quote_path
-from manycaps.saved_files import check_can_be_written, write_atomically
 from scripts.studies.study_options import tool_parser
 from scripts.toy.captions import as_caption, draw_claim, draw_foil, draw_wording, other_caption, wrong_claim
 from scripts.toy.pictures import draw_picture

@@ -17,10 +17,10 @@ import torch
 import transformers
 from transformers.modeling_outputs import BaseModelOutput
 
+from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
 from manycaps.kit.clip_model import TRANSFORMERS_NAMES, Weights, read_weights
 from manycaps.kit.files import check_loaded_tensors
 from manycaps.kit.images import as_model_pixels
-from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.toy.caption_probabilities import caption_probability
 from scripts.toy.captions import every_word
 from scripts.toy.pictures import draw_picture

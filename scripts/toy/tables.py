@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from manycaps.saved_files import write_text_atomically
+from manycaps.files.saved_files import write_text_atomically
 from scripts.repository.sync_kit import document_table
 from scripts.studies.best_temperatures import interval
 

@@ -11,8 +11,8 @@ import json
 import numpy as np
 import PIL.Image
 
-from manycaps.quickstart.image_metrics import CAPTIONS, PICTURES, ToyScene
-from manycaps.saved_files import write_atomically, write_text_atomically
+from manycaps.comparison.quickstart.image_metrics import CAPTIONS, PICTURES, ToyScene
+from manycaps.files.saved_files import write_atomically, write_text_atomically
 from scripts.toy.captions import as_caption, draw_claim, draw_foils, draw_wording, other_caption, wrong_claim
 from scripts.toy.pictures import draw_picture
 from scripts.toy.scenes import Scene, draw_scene, n_errors

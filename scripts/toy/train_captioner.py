@@ -17,9 +17,9 @@ from collections.abc import Sequence
 import torch
 import tqdm
 
+from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
+from manycaps.files.saved_files import make_folder, write_text_atomically
 from manycaps.kit.files import file_sha256
-from manycaps.quickstart.image_metrics import CHECKPOINT
-from manycaps.saved_files import make_folder, write_text_atomically
 from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, new_captioner, save_captioner, train_captioner
 
 

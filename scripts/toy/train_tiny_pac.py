@@ -31,12 +31,12 @@ import torch
 import tqdm
 from safetensors.torch import load_file, save_file
 
-from manycaps.checkpoint_conversion import open_clip_config
+from manycaps.files.saved_files import write_atomically, write_text_atomically
 from manycaps.kit.clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME
 from manycaps.kit.clip_model import ClipModel, Weights, read_weights, write_safetensors
 from manycaps.kit.files import file_sha256
+from manycaps.pac_training.checkpoint_conversion import open_clip_config
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
-from manycaps.saved_files import write_atomically, write_text_atomically
 from scripts.toy.base_training import BaseRecipe, train_base
 from scripts.toy.small_clip import TREATMENT, UNTUNED_NAME, SmallClip
 from scripts.toy.tables import Measurements, as_markdown, foil_table, kinds_learned, verdict, write_csv

@@ -14,8 +14,8 @@ from collections import defaultdict
 
 import pytest
 
-from manycaps import coco
-from manycaps.coco.module_names import FINDER
+from manycaps.integrations import coco
+from manycaps.integrations.coco.module_names import FINDER
 from tests.golden_folders import OWN_GOLDEN
 from tests.parity.golden.make_coco_eval import coco_files
 
@@ -191,8 +191,8 @@ from importlib.machinery import PathFinder
 find, find_in = importlib.util.find_spec, PathFinder.find_spec
 importlib.util.find_spec = lambda name, *more: None if name == 'pycocoevalcap' else find(name, *more)
 PathFinder.find_spec = lambda name, *more: None if name.startswith('pycocoevalcap') else find_in(name, *more)
-import manycaps.coco
-manycaps.coco.install()
+import manycaps.integrations.coco
+manycaps.integrations.coco.install()
 from pycocoevalcap.eval import Bleu, Meteor
 gts = {1: ['a dog runs'], 2: ['the cat']}
 print(Bleu(1).compute_score(gts, gts, verbose=0)[0][0] > 0.99)

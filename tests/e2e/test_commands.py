@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from manycaps.command_line import main
+from manycaps.commands.command_line import main
 
 ROWS = [{"references": ["a dog", "the dog"]}, {"references": ["a cat"]}]
 DOCUMENTS = {

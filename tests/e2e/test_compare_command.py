@@ -10,9 +10,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from manycaps import command_line, load
-from manycaps.coco import CaptionFile, COCOEvalCap
+from manycaps import load
+from manycaps.commands import command_line
 from manycaps.comparison.read import ScoredSystem, SystemRow
+from manycaps.integrations.coco import CaptionFile, COCOEvalCap
 from tests.comparison_cases import caption_rows, compared_systems, write_captions, write_page
 from tests.language_captions import segments
 
@@ -160,7 +161,9 @@ def test_a_report_is_shown_again_as_it_was_without_a_model_or_its_files(tmp_path
         assert command_line.main(["compare", folder, "-f", form, "--full"]) == 0
         assert capsys.readouterr() == (printed[form], "")
     loaded = "[name for name in ('torch', 'evaluate', 'datasets', 'matplotlib') if name in sys.modules]"
-    program = f"import sys; from manycaps.command_line import main; main({['compare', folder]!r}); print({loaded})"
+    program = (
+        f"import sys; from manycaps.commands.command_line import main; main({['compare', folder]!r}); print({loaded})"
+    )
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert time.perf_counter() - start < MOST_SECONDS_AGAIN

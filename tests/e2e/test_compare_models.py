@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from manycaps import command_line
-from manycaps.installed_modules import data_folder
+from manycaps.catalog.installed_modules import data_folder
+from manycaps.commands import command_line
 from scripts.toy.toy_scenes import draw_toy_scene
 from tests.comparison_cases import WORDS, caption_rows, write_captions
 from tests.oracles.tiny_sentence_model import save_tiny_model

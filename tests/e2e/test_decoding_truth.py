@@ -7,8 +7,8 @@ import pytest
 import torch
 import tqdm
 
-from manycaps.command_line import main
-from manycaps.quickstart.image_metrics import CHECKPOINT
+from manycaps.commands.command_line import main
+from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
 from scripts.studies.best_temperatures import best_temperature
 from scripts.toy.pictures import draw_picture
 from scripts.toy.scenes import draw_scene

@@ -276,7 +276,7 @@ def captioner(tmp_path_factory):
     """A folder with a captioner of the made world that has hardly learned."""
     from tqdm import tqdm
 
-    from manycaps.quickstart.image_metrics import CHECKPOINT
+    from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
     from scripts.toy.small_captioner import CaptionerRecipe, new_captioner, save_captioner, train_captioner
 
     folder = tmp_path_factory.mktemp("captioner")

@@ -7,7 +7,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from manycaps.command_line import main
+from manycaps.commands.command_line import main
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
 from tests.large_packages import OnFirstUse, torch

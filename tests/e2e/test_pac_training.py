@@ -17,7 +17,7 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import manycaps
-from manycaps.command_line import main
+from manycaps.commands.command_line import main
 from manycaps.kit.clip_model import read_weights
 from manycaps.pac_training import encoders, positives
 from tests.clip_checkpoints import save_checkpoint

@@ -12,7 +12,8 @@ import sys
 import huggingface_hub
 import pytest
 
-from manycaps import command_line, hub_spaces, installed_modules
+from manycaps.catalog import hub_spaces, installed_modules
+from manycaps.commands import command_line
 from scripts.repository import sync_kit
 from tests.hub_stand_in import READER, WRITER, running_hub
 from tests.large_packages import evaluate

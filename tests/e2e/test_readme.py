@@ -15,7 +15,7 @@ import nltk
 import numpy as np
 import pytest
 
-from manycaps import command_line
+from manycaps.commands import command_line
 from manycaps.comparison import score
 from tests.documents import blocks
 from tests.environments import make_environment, outer_variables

@@ -9,7 +9,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from manycaps.command_line import main
+from manycaps.commands.command_line import main
 from manycaps.comparison import CompareOptions, compare
 from manycaps.diversity import measured
 from tests.browser_pages import WIDTHS, assert_opens_alone, contrasts, open_page, screenshot

@@ -11,8 +11,8 @@ import urllib.request
 
 import pytest
 
+from manycaps.files.sampling_settings import sampling_settings
 from manycaps.sampling import SampleOptions, sample
-from manycaps.sampling.captions_file import sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from tests.tiny_models import save_image_chat, save_pictures
 

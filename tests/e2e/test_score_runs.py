@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from manycaps.command_line import main
+from manycaps.commands.command_line import main
 from tests.modules.scored_rows import POOL
 from tests.tools import ROOT, write_jsonl
 
@@ -46,7 +46,7 @@ if __name__ == "__main__":
     import manycaps.scoring.worker_packages
     del os.sched_getaffinity
     sys.platform = "darwin"
-    from manycaps.command_line import main
+    from manycaps.commands.command_line import main
     sys.exit(main(sys.argv[1:]))
 """
 

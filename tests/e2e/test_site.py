@@ -16,8 +16,8 @@ import urllib.parse
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from manycaps import command_line
-from manycaps.catalog import MODULES
+from manycaps.catalog.modules import MODULES
+from manycaps.commands import command_line
 from tests.browser_pages import WIDTHS, requested_addresses
 from tests.documents import PAGES, blocks, broken_links, commands, write_sample
 from tests.tools import ROOT

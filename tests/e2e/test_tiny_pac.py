@@ -14,12 +14,12 @@ import tqdm
 from safetensors.torch import load_file
 
 import manycaps
-from manycaps.command_line import main
+from manycaps.commands.command_line import main
+from manycaps.comparison.quickstart import comparison
+from manycaps.comparison.quickstart.image_metrics import COLUMNS, KINDS, mistake
 from manycaps.kit.clip_checkpoints import WEIGHTS_NAME
 from manycaps.kit.clip_model import read_weights, write_safetensors
 from manycaps.kit.files import file_sha256
-from manycaps.quickstart import comparison
-from manycaps.quickstart.image_metrics import COLUMNS, KINDS, mistake
 from scripts.toy import train_tiny_pac
 from scripts.toy.make_world import GRADES, make_row
 from scripts.toy.small_clip import UNTUNED_NAME, SmallClip

@@ -10,9 +10,9 @@ import tarfile
 import nltk
 import pytest
 
-from manycaps import command_line
-from manycaps.catalog import MODULES
-from manycaps.installed_modules import export_module, module_folders, requirement_names
+from manycaps.catalog.installed_modules import export_module, module_folders, requirement_names
+from manycaps.catalog.modules import MODULES
+from manycaps.commands import command_line
 from tests.environments import make_environment, outer_variables
 from tests.meteor15_data import write_data
 from tests.tools import ROOT
@@ -22,7 +22,7 @@ PROGRAM = """
 import json
 import runpy
 import manycaps
-from manycaps.installed_modules import data_folder, module_folders
+from manycaps.catalog.installed_modules import data_folder, module_folders
 
 clip = {"checkpoint": str(data_folder("checkpoints/tiny-pac")), "device": "cpu"}
 options = dict.fromkeys(("emscore_pac", "mid", "pac_score", "ref_pac_score"), clip)
@@ -104,8 +104,8 @@ def test_the_wheel_holds_what_git_holds(wheel):
 
 
 EXPORT = """
-from manycaps.catalog import MODULES
-from manycaps.command_line import main
+from manycaps.catalog.modules import MODULES
+from manycaps.commands.command_line import main
 assert [main(["export", name, "exported"]) for name in MODULES] == [0] * len(MODULES)
 """
 
@@ -121,7 +121,7 @@ def test_a_wheel_exports_every_module_as_the_checkout_does(installation, tmp_pat
 # gradio may be another one than the cards name.
 SPACES = """
 import json
-from manycaps import hub_spaces
+from manycaps.catalog import hub_spaces
 hub_spaces.check_gradio = lambda *_: None
 folders = hub_spaces.space_folders()
 names = ["compare", "human_parity", "trm_meteor"]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.command_options import path_of
+from manycaps.catalog.command_options import path_of
 from tests.hostile_inputs.rule import BROKEN_JSON
 
 

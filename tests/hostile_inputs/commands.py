@@ -20,9 +20,15 @@ OLD = "what was there before\n"
 def prepare() -> None:
     """Load what most commands need."""
     for name in (
-        *("evaluate", "torch", "manycaps.checkpoint_conversion", "manycaps.comparison.run", "manycaps.rows.chosen"),
+        *(
+            "evaluate",
+            "torch",
+            "manycaps.pac_training.checkpoint_conversion",
+            "manycaps.comparison.run",
+            "manycaps.diversity.rows.chosen",
+        ),
         *("manycaps.diversity.measured", "manycaps.human_correlation.protocols", "manycaps.pac_training.positives"),
-        *("manycaps.pac_training.training_run", "manycaps.quickstart.comparison", "manycaps.scoring.run"),
+        *("manycaps.pac_training.training_run", "manycaps.comparison.quickstart.comparison", "manycaps.scoring.run"),
     ):
         importlib.import_module(name)
 
@@ -64,7 +70,7 @@ def _complaint(case: Command, folder: pathlib.Path, status: int, printed: str) -
 
 def run_command(arguments: Sequence[str], folder: pathlib.Path) -> tuple[int, str]:
     """Run a command line in this process; return its status and what it printed to standard error."""
-    from manycaps.command_line import main
+    from manycaps.commands.command_line import main
 
     printed, here = io.StringIO(), pathlib.Path.cwd()
     os.chdir(folder)

@@ -92,12 +92,12 @@ def checkpoint_readers() -> list[Reader]:
 @functools.cache
 def json_readers() -> list[Reader]:
     """Return a good file of each layout of JSON."""
-    from manycaps.caption_tables import caption_lists, open_captions, table_records
+    from manycaps.comparison.quickstart.scenes import read_scenes
+    from manycaps.files.caption_tables import caption_lists, open_captions, table_records
     from manycaps.kit.clip_checkpoints import as_treatment, config_treatment
     from manycaps.kit.clip_emscore import load_token_frequency
     from manycaps.kit.ngrams_documents import load_document_frequency
     from manycaps.kit.vectors_folders import _module_paths
-    from manycaps.quickstart.scenes import read_scenes
 
     counts = {"n_documents": 9, "document_frequency": {"a": 3, "dog": 2}}
     config = {"model_cfg": {"quick_gelu": True}, "preprocess_cfg": {"mean": [0.5] * 3, "std": [0.2] * 3}}
@@ -120,7 +120,7 @@ def table_readers() -> list[Reader]:
     import pyarrow.csv
     import pyarrow.parquet as pq
 
-    from manycaps.caption_tables import good_rows, open_source
+    from manycaps.files.caption_tables import good_rows, open_source
 
     singles = pa.table({"id": ["a", "a", "b"], "caption": ["a dog", "a wet dog", 'a "cat", too'], "n": [1, 2, 3]})
     table, files = pa.Table.from_pylist(ROWS), {name: io.BytesIO() for name in ("parquet", "arrow", "csv", "tar")}
@@ -152,7 +152,7 @@ def release_readers() -> list[Reader]:
     """Return the files of each released benchmark."""
     import scipy.io
 
-    from manycaps.core_set.core_sets import load_scores
+    from manycaps.diversity.core_set.core_sets import load_scores
     from manycaps.human_correlation.abstract_50s import FILE_NAME, abstract_50s_rows
     from manycaps.human_correlation.coco_systems import system_rows
     from manycaps.human_correlation.flickr8k_release import CAPTIONS_NAME, JUDGEMENTS_NAME, expert_rows

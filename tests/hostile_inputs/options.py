@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas
 
-from manycaps import catalog
-from manycaps.installed_modules import module_class
+from manycaps.catalog import modules as catalog
+from manycaps.catalog.installed_modules import module_class
 from tests.hostile_inputs.rule import BROKEN_JSON, CallersError, Case, beside, cases
 
 # Methods that a value of any kind may be asked for.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import PIL.Image
 
-from manycaps import hub_spaces
+from manycaps.catalog import hub_spaces
 from tests.hostile_inputs.command_lines import lines_of
 from tests.modules.sample_inputs import small_checkpoint, small_meteor15_data
 

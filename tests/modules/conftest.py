@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from manycaps.command_line import main
+from manycaps.commands.command_line import main
 from tests.large_packages import evaluate, sentence_transformers, torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

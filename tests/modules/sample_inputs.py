@@ -7,7 +7,7 @@ import tempfile
 import numpy as np
 
 import manycaps
-from manycaps import catalog
+from manycaps.catalog import modules as catalog
 from tests.clip_checkpoints import save_checkpoint
 from tests.meteor15_data import write_data
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import evaluate
 import pytest
 
-from manycaps.catalog import COMPARED_MODULES, EMBEDDINGS, METEOR_SUMS, MODULES, MOMENTS
+from manycaps.catalog.modules import COMPARED_MODULES, EMBEDDINGS, METEOR_SUMS, MODULES, MOMENTS
 from manycaps.comparison.compare_options import MODULE_OPTIONS
 from manycaps.comparison.score import check_modules
 from manycaps.scoring.scorer import Scorer

@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 from tqdm import tqdm
 
 import manycaps
-from manycaps import coco
+from manycaps.integrations import coco
 from manycaps.kit.clip_checkpoints import WEIGHTS_NAME
 from manycaps.kit.meteor15_data import load_lexicon
 from tests.clip_checkpoints import save_checkpoint, small_weights

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.catalog import MODULES
+from manycaps.catalog.modules import MODULES
 from tests.large_packages import evaluate, transformers
 from tests.modules.conftest import ROOT
 from tests.modules.sample_inputs import (

@@ -5,10 +5,11 @@ import warnings
 
 import pytest
 
-from manycaps import coco, functional, load_sample
-from manycaps.catalog import MODULES
-from manycaps.command_line import main
-from manycaps.installed_modules import load
+from manycaps import functional, load_sample
+from manycaps.catalog.installed_modules import load
+from manycaps.catalog.modules import MODULES
+from manycaps.commands.command_line import main
+from manycaps.integrations import coco
 from manycaps.kit.rows import DecoderSigns, warn_of_decoder_signs
 from manycaps.rewards import BleuReward
 from tests.tools import write_jsonl

@@ -23,7 +23,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import manycaps
-from manycaps import command_line, hub_spaces
+from manycaps.catalog import hub_spaces
+from manycaps.commands import command_line
 from tests.documents import blocks
 from tests.large_packages import evaluate
 from tests.modules.conftest import FOLDERS, ROOT

@@ -6,8 +6,8 @@ import warnings
 
 import pytest
 
-from manycaps.command_line import main
-from manycaps.installed_modules import module_class
+from manycaps.catalog.installed_modules import module_class
+from manycaps.commands.command_line import main
 from tests.large_packages import evaluate
 from tests.modules.conftest import FOLDERS, folder_name
 from tests.modules.sample_inputs import load_options

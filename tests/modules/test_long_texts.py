@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import tqdm
 
-from manycaps.catalog import MODULES, SENTENCE_ENCODER
-from manycaps.command_line import main
-from manycaps.installed_modules import load
+from manycaps.catalog.installed_modules import load
+from manycaps.catalog.modules import MODULES, SENTENCE_ENCODER
+from manycaps.commands.command_line import main
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from tests.oracles.tiny_sentence_model import save_tiny_model
 from tests.tools import write_jsonl

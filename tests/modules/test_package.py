@@ -117,7 +117,7 @@ def test_an_editor_and_mypy_know_columns_and_options(tmp_path):
     environment = os.environ | {"MYPYPATH": str(ROOT)}
     command = [sys.executable, "-m", "mypy", *options, "--cache-dir", str(tmp_path / "cache"), str(program)]
     said = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600).stdout
-    assert 'Revealed type is "manycaps.module_types.TrmCider"' in said
+    assert 'Revealed type is "manycaps.catalog.module_types.TrmCider"' in said
     assert 'Unexpected keyword argument "p_valu" for "compute" of "TrmCider"; did you mean "p_value"?' in said
 
 

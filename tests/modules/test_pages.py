@@ -14,8 +14,8 @@ pytest.importorskip("gradio", reason="gradio is not installed: pip install -r te
 pytest.importorskip("av", reason="av is not installed: pip install -r tests/requirements.txt")
 import gradio as gr
 
-from manycaps import hub_spaces
-from manycaps.catalog import MODULES
+from manycaps.catalog import hub_spaces
+from manycaps.catalog.modules import MODULES
 from manycaps.kit.errors import InputError
 from manycaps.kit.videos import VideoSize
 from manycaps.pages import human_parity
@@ -236,7 +236,9 @@ def test_boxes_and_a_file_are_not_mixed(tmp_path):
 
 
 def test_nothing_that_an_uploaded_table_names_is_opened(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["manycaps.caption_tables.source"], "find_medium", lambda *_: pytest.fail("opened"))
+    monkeypatch.setattr(
+        sys.modules["manycaps.files.caption_tables.source"], "find_medium", lambda *_: pytest.fail("opened")
+    )
     rows = [{"id": i, **row, "image": "http://127.0.0.1:9/a.png"} for i, row in enumerate(UPLOADED)]
     assert human_parity.rows_of_file(uploaded(tmp_path, rows))["predictions"] == [
         row["predictions"] for row in UPLOADED

@@ -6,8 +6,8 @@ import math
 import pytest
 
 import manycaps
-from manycaps.catalog import MODULES
-from manycaps.installed_modules import module_class
+from manycaps.catalog.installed_modules import module_class
+from manycaps.catalog.modules import MODULES
 from tests.modules.sample_inputs import SAMPLE_INPUTS, load_options, module_of
 
 WHOLE = "a whole number"

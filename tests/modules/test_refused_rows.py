@@ -7,7 +7,7 @@ import numpy as np
 import pandas
 import pytest
 
-from manycaps.catalog import MODULES
+from manycaps.catalog.modules import MODULES
 from tests.modules.conftest import DISTRIBUTION_FOLDERS
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, SAMPLE_INPUTS, VIDEOS, as_arrays, bag_of_words, module_of
 

@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import manycaps
-from manycaps.command_line import main
+from manycaps.commands.command_line import main
+from manycaps.files.result_tables import finite
 from manycaps.kit.errors import quote_path
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from manycaps.scoring.run_folder import RunFolder
-from manycaps.tables import finite
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, clip_options
 from tests.modules.scored_rows import caption_rows, flags, module_result, sorted_rows, without_lists
 from tests.tools import write_jsonl

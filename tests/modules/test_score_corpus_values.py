@@ -10,8 +10,8 @@ import pytest
 from pyarrow.parquet import read_table
 
 import manycaps
+from manycaps.files.result_tables import without_null
 from manycaps.kit import vectors_sentences
-from manycaps.tables import without_null
 from tests.language_captions import SENTENCES, segments
 from tests.modules.sample_inputs import small_meteor15_data
 from tests.modules.scored_rows import caption_rows, flags, module_result, without_lists

@@ -5,8 +5,8 @@ import warnings
 import pytest
 
 import manycaps
-from manycaps.catalog import MODULES
-from manycaps.command_line import main
+from manycaps.catalog.modules import MODULES
+from manycaps.commands.command_line import main
 from tests.large_packages import datasets, evaluate
 from tests.modules.sample_inputs import COLUMNS, QUICK_OPTIONS, SAMPLE_INPUTS, load_options
 from tests.tools import write_jsonl

@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-from manycaps.catalog import MODULES, SENTENCE_ENCODER
-from manycaps.command_line import main
-from manycaps.installed_modules import load
+from manycaps.catalog.installed_modules import load
+from manycaps.catalog.modules import MODULES, SENTENCE_ENCODER
+from manycaps.commands.command_line import main
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.vectors_words import read_word_vectors
 from manycaps.rewards import EnergyReward

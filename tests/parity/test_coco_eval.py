@@ -1,4 +1,4 @@
-"""`manycaps.coco` against pycocoevalcap 1.2, call by call: golden values of the whole evaluation, and its classes.
+"""The drop-in against pycocoevalcap 1.2, call by call: golden values of the whole evaluation, and its classes.
 
 BLEU, ROUGE-L and CIDEr are equal to the last bit; METEOR to 1e-15, since Java's `Math.pow` itself moves by 2.2e-16.
 """
@@ -21,7 +21,7 @@ from pycocoevalcap.meteor.meteor import Meteor
 from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
-import manycaps.coco
+import manycaps.integrations.coco
 from manycaps.kit.ngrams_documents import document_frequencies
 from scripts.benchmarks.cider_d_loop import cider_d
 from tests.golden_folders import OWN_GOLDEN
@@ -49,17 +49,20 @@ def types_of(result):
     return type(corpus), type(each), type(np.asarray(each).tolist()[0])
 
 
-@pytest.mark.filterwarnings("ignore::manycaps.coco.CaptionWarning")
+@pytest.mark.filterwarnings("ignore::manycaps.integrations.coco.CaptionWarning")
 @settings(max_examples=60, deadline=None)
 @given(CAPTIONS, st.integers(1, 4), st.sampled_from([6.0, 2.0]))
 def test_any_texts_to_the_last_bit(rows, n, sigma):
     # The package fails where no reference has a word, and its Cider for n other than 4.
     gts, res = sides([*rows, ("a dog", ["the dog runs"])])
     for ours, theirs in (
-        (manycaps.coco.Bleu(n).compute_score(gts, res, verbose=0), Bleu(n).compute_score(gts, res, verbose=0)),
-        (manycaps.coco.Rouge().compute_score(gts, res), Rouge().compute_score(gts, res)),
         (
-            manycaps.coco.Cider(None, None, 4, sigma).compute_score(gts, res),
+            manycaps.integrations.coco.Bleu(n).compute_score(gts, res, verbose=0),
+            Bleu(n).compute_score(gts, res, verbose=0),
+        ),
+        (manycaps.integrations.coco.Rouge().compute_score(gts, res), Rouge().compute_score(gts, res)),
+        (
+            manycaps.integrations.coco.Cider(None, None, 4, sigma).compute_score(gts, res),
             Cider(None, None, 4, sigma).compute_score(gts, res),
         ),
     ):
@@ -68,18 +71,20 @@ def test_any_texts_to_the_last_bit(rows, n, sigma):
         assert (np.asarray(ours[1]) == np.asarray(theirs[1])).all()
 
 
-@pytest.mark.filterwarnings("ignore::manycaps.coco.CaptionWarning")
+@pytest.mark.filterwarnings("ignore::manycaps.integrations.coco.CaptionWarning")
 def test_single_calls(capsys):
     for pair in ((["a red dog"], ["a dog", "the red dog runs"]), (["a"], ["the"]), ([""], ["a dog"])):
-        ours, theirs = (each.Rouge().calc_score(*pair) for each in (manycaps.coco, _Package))
+        ours, theirs = (each.Rouge().calc_score(*pair) for each in (manycaps.integrations.coco, _Package))
         assert (ours, type(ours)) == (theirs, float)
     gts, res = {1: ["a dog"], 2: ["the cat runs"]}, {1: ["a dog runs"], 2: ["a cat"]}
     printed = []
-    for scorer in (manycaps.coco.Bleu(3), Bleu(3)):
+    for scorer in (manycaps.integrations.coco.Bleu(3), Bleu(3)):
         scorer.compute_score(gts, res)
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1] != ""
-    names = [[each.method() for each in (m.Bleu(), m.Rouge(), m.Cider())] for m in (manycaps.coco, _Package)]
+    names = [
+        [each.method() for each in (m.Bleu(), m.Rouge(), m.Cider())] for m in (manycaps.integrations.coco, _Package)
+    ]
     assert names[0] == names[1]
 
 
@@ -91,8 +96,8 @@ def test_golden_evaluation(capsys):
     """Everything that `evaluate()` leaves behind, and all that it prints."""
     golden = json.loads((OWN_GOLDEN / "coco_eval.json").read_text(encoding="utf-8"))
     annotations, results = coco_files()
-    coco = manycaps.coco.CaptionFile(annotations)
-    found = manycaps.coco.COCOEvalCap(coco, coco.loadRes(results))
+    coco = manycaps.integrations.coco.CaptionFile(annotations)
+    found = manycaps.integrations.coco.COCOEvalCap(coco, coco.loadRes(results))
     assert found.evaluate() is None
     assert capsys.readouterr().out.splitlines() == golden["printed"]
     assert list(found.eval) == list(golden["meta"]["eval"])
@@ -103,7 +108,7 @@ def test_golden_evaluation(capsys):
         assert ours == pytest.approx(theirs, rel=1e-14)  # logarithms of another NumPy may round otherwise
 
 
-@pytest.mark.filterwarnings("ignore::manycaps.coco.CaptionWarning")
+@pytest.mark.filterwarnings("ignore::manycaps.integrations.coco.CaptionWarning")
 @settings(max_examples=40, deadline=None)
 @given(CAPTIONS)
 def test_cider_of_training_and_of_the_paper_equal_loops(rows):
@@ -120,7 +125,9 @@ def test_cider_of_training_and_of_the_paper_equal_loops(rows):
             [10 * np.mean([cider(text, other, frequencies, n_documents) for other in own]) for text, own in texts],
         ]
         for scorer, values in zip(
-            (manycaps.coco.CiderD(df=df), manycaps.coco.PlainCider(df=df)), expected, strict=True
+            (manycaps.integrations.coco.CiderD(df=df), manycaps.integrations.coco.PlainCider(df=df)),
+            expected,
+            strict=True,
         ):
             mean, each = scorer.compute_score(gts, res)
             assert each == pytest.approx(values * 2, abs=1e-9)
@@ -132,7 +139,10 @@ def test_the_two_ciders_differ():
         {0: ["a red dog runs fast"], 1: ["the cat"]},
         [{"image_id": 0, "caption": ["a red dog runs"]}, {"image_id": 1, "caption": ["the cat"]}],
     )
-    clipped, plain = (kind().compute_score(gts, res)[1] for kind in (manycaps.coco.CiderD, manycaps.coco.PlainCider))
+    clipped, plain = (
+        kind().compute_score(gts, res)[1]
+        for kind in (manycaps.integrations.coco.CiderD, manycaps.integrations.coco.PlainCider)
+    )
     assert clipped[0] < plain[0]
     assert clipped[1] == plain[1] == 5.0
 
@@ -169,12 +179,12 @@ def awkward_images(folder, n):
 @pytest.mark.java
 @pytest.mark.realdata
 @pytest.mark.skipif(not shutil.which("java"), reason="needs Java")
-@pytest.mark.filterwarnings("ignore::manycaps.coco.CaptionWarning")
+@pytest.mark.filterwarnings("ignore::manycaps.integrations.coco.CaptionWarning")
 def test_the_package_itself_on_5000_images(data_folder, monkeypatch):
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dfile.encoding=UTF-8")
     gts, res = awkward_images(data_folder, 5000)
     assert {len(own) for own in gts.values()} >= set(range(1, 11))
-    tokens = [manycaps.coco.PTBTokenizer().tokenize(side) for side in (gts, res)]
+    tokens = [manycaps.integrations.coco.PTBTokenizer().tokenize(side) for side in (gts, res)]
     theirs = [PTBTokenizer().tokenize(side) for side in (gts, res)]
     wrong = [
         (side[key], a[key], b[key])
@@ -185,10 +195,10 @@ def test_the_package_itself_on_5000_images(data_folder, monkeypatch):
     assert wrong == []
     with contextlib.redirect_stdout(io.StringIO()):
         for name in ("Bleu", "Rouge", "Cider"):
-            ours = getattr(manycaps.coco, name)().compute_score(*tokens)
+            ours = getattr(manycaps.integrations.coco, name)().compute_score(*tokens)
             expected = getattr(_Package, name)().compute_score(*tokens)
             assert (np.asarray(ours[0]) == np.asarray(expected[0])).all(), name
             assert (np.asarray(ours[1]) == np.asarray(expected[1])).all(), name
-    ours, expected = manycaps.coco.Meteor().compute_score(*tokens), Meteor().compute_score(*tokens)
+    ours, expected = manycaps.integrations.coco.Meteor().compute_score(*tokens), Meteor().compute_score(*tokens)
     assert ours[0] == pytest.approx(expected[0], abs=METEOR_TOLERANCE, rel=0)
     assert ours[1] == pytest.approx(expected[1], abs=METEOR_TOLERANCE, rel=0)

@@ -8,12 +8,12 @@ import pytest
 
 import manycaps
 from manycaps.comparison import parity
-from manycaps.comparison.paired_tests import joint_sign_flip_tests
 from manycaps.comparison.parity import FAULTS, beside_people, compare_parity
 from manycaps.comparison.read import ParityRows
 from manycaps.comparison.score import N_WRONG_ROWS, WrongCaptions, other_rows, row_distances
 from manycaps.comparison.words import verdict_of
 from manycaps.kit import parity_faults, parity_tails
+from manycaps.kit.paired_tests import joint_sign_flip_tests
 from manycaps.kit.parity_corpus import row_columns
 from manycaps.kit.parity_tails import LEAST_ROWS_OF_STUDENT, corpus_tails
 from tests import simulated_people

@@ -8,8 +8,8 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manycaps.comparison.paired_tests import mean_tests, nearer_tests, paired_tests
 from manycaps.functional import holm_p_values, paired_test
+from manycaps.kit.paired_tests import mean_tests, nearer_tests, paired_tests
 from tests.oracles import sign_flip_loop
 
 # Coarse numbers, so that differences tie.

@@ -1,8 +1,8 @@
 """Write captions.json: the captions that the other golden files are about, all of them written for this project.
 
-Rows: fourteen scenes of manycaps/quickstart/captions.json with varied candidates, three of them with one candidate
-repeated and three with captions of other scenes; the rows of nasty_captions.json; and scenes of the made world. Needs
-metrics/pac_score/requirements.txt.
+Rows: fourteen scenes of manycaps/comparison/quickstart/captions.json with varied candidates, three of them with one
+candidate repeated and three with captions of other scenes; the rows of nasty_captions.json; and scenes of the made
+world. Needs metrics/pac_score/requirements.txt.
 """
 
 import json

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.command_line import main
+from manycaps.commands.command_line import main
 from manycaps.comparison.read import PEOPLE, SystemRow
 from manycaps.comparison.score import shared_answers
 from tests.comparison_cases import caption_rows, write_captions

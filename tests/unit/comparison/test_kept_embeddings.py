@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from manycaps import command_line
+from manycaps.commands import command_line
 from manycaps.comparison import kept_embeddings as kept
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.run import compare

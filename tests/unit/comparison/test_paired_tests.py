@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from manycaps.comparison.paired_tests import (
+from manycaps.functional import combined_p_value, holm_p_values, paired_test
+from manycaps.kit.paired_tests import (
     attainable_level,
     clustered_differences,
     minimum_detectable_difference,
     rows_for_difference,
     sign_flip_tests,
 )
-from manycaps.functional import combined_p_value, holm_p_values, paired_test
 from tests.refusals import assert_refused
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from manycaps.comparison.render import SystemComparison
 from manycaps.comparison.table_terms import MOST_COLUMNS, OF_PARITY
-from manycaps.tables import write_table
+from manycaps.files.result_tables import write_table
 from tests.comparison_cases import NAMES as FEW
 from tests.comparison_cases import comparison
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from manycaps import command_line
+from manycaps.commands import command_line
 from manycaps.comparison.score_folders import read_score_folders
 from tests.comparison_cases import scored_systems
 from tests.refusals import assert_refused

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from manycaps import command_line
+from manycaps.commands import command_line
 from manycaps.comparison import sources
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.sources import check_sources
@@ -67,7 +67,8 @@ def test_a_file_without_permission_is_refused(files, monkeypatch):
 
 def test_a_refusal_loads_no_library(files):
     program = (
-        "import sys; from manycaps.command_line import main; main(['compare', 'none.jsonl', '-r', 'references.jsonl']);"
+        "import sys; from manycaps.commands.command_line import main;"
+        "main(['compare', 'none.jsonl', '-r', 'references.jsonl']);"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     start = time.perf_counter()

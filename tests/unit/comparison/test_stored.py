@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from manycaps import command_line
+from manycaps.commands import command_line
 from manycaps.comparison.render import SystemComparison
 from manycaps.comparison.stored import NUMBERS, SHOWN, as_files, read_report
 from manycaps.comparison.test import Comparison

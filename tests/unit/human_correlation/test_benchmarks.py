@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from manycaps import command_line
+from manycaps.commands import command_line
 from manycaps.human_correlation import abstract_50s
 from manycaps.human_correlation.abstract_50s import abstract_50s_rows
 from manycaps.human_correlation.benchmark_rows import check_references

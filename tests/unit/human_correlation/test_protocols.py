@@ -6,7 +6,7 @@ import types
 import numpy as np
 import pytest
 
-from manycaps import command_line
+from manycaps.commands import command_line
 from manycaps.human_correlation.benchmark_rows import without_judged_references
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from tests.large_packages import OnFirstUse

@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 import manycaps
-from manycaps import command_line
+from manycaps.commands import command_line
 from manycaps.human_correlation.agreement import correlation_interval, kendall, spearman
 from manycaps.human_correlation.ratings import (
     Ratings,

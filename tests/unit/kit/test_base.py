@@ -13,8 +13,8 @@ import pandas
 import pytest
 
 import manycaps
-from manycaps import coco
-from manycaps.caption_tables import columns
+from manycaps.files.caption_tables import columns
+from manycaps.integrations import coco
 from manycaps.kit.files import is_folder, is_path, is_regular_file, no_such_path, open_regular_file, path_state
 from manycaps.kit.module import VERSION, take_compute_options, take_load_options
 from manycaps.kit.rows import as_caption_rows, looks_like_list

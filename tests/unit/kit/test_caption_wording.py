@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.command_line import main
-from manycaps.frequency_tables import write_ngram_counts
+from manycaps.commands.command_line import main
+from manycaps.files.frequency_tables import write_ngram_counts
 from manycaps.kit import words_phrases
 from manycaps.kit.parity_tails import TAIL
 from manycaps.kit.words_models import caption_trigrams, load_language_model

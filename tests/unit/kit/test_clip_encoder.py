@@ -10,7 +10,7 @@ import PIL.Image
 import pytest
 from tqdm.auto import tqdm
 
-from manycaps.command_line import one_line
+from manycaps.commands.command_line import one_line
 from manycaps.kit import clip_encoder
 from manycaps.kit.clip_encoder import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder
 from manycaps.kit.clip_images import as_feature_rows, encode_images

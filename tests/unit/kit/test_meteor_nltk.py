@@ -9,7 +9,7 @@ import nltk
 import pytest
 from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
-from manycaps import wordnet_corpus
+from manycaps.catalog import wordnet_corpus
 from manycaps.kit import meteor_nltk
 from manycaps.kit.meteor_nltk import WordNetLexicon
 from tests.refusals import assert_refused

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps import coco, functional, load
-from manycaps.catalog import MODULES
-from manycaps.command_line import main
+from manycaps import functional, load
+from manycaps.catalog.modules import MODULES
+from manycaps.commands.command_line import main
+from manycaps.integrations import coco
 from manycaps.kit import ngrams, ngrams_rouge
 from manycaps.kit.clip_emscore import TokenFrequency, check_idf, load_token_frequency
 from manycaps.kit.ngrams import NgramIndex

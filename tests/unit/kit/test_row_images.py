@@ -259,7 +259,7 @@ def test_rows_of_files_are_of_one_image_by_ids_or_references():
 
 
 def test_a_file_that_is_given_twice_is_refused(tmp_path):
-    from manycaps.caption_tables import open_source
+    from manycaps.files.caption_tables import open_source
 
     lines = {"captions": '{"id": 1, "captions": ["a dog"]}\n', "people": '{"id": 1, "references": ["a", "b"]}\n'}
     for name, line in lines.items():

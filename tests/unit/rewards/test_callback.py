@@ -12,8 +12,8 @@ import pytest
 import torch
 import transformers
 
-from manycaps.installed_modules import load
-from manycaps.quickstart.image_metrics import CHECKPOINT
+from manycaps.catalog.installed_modules import load
+from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
 from manycaps.rewards import HumanParityCallback
 from manycaps.rewards.callback import LOGGED, nearness
 from scripts.toy.pictures import draw_picture

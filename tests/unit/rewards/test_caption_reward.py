@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from manycaps import functional
-from manycaps.installed_modules import load
+from manycaps.catalog.installed_modules import load
+from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
 from manycaps.kit.ngrams_documents import document_frequencies
 from manycaps.kit.words_models import caption_trigrams
-from manycaps.quickstart.image_metrics import CHECKPOINT
 from manycaps.rewards import (
     BleuReward,
     ChairReward,

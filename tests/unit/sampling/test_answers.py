@@ -5,9 +5,9 @@ import types
 
 import pytest
 
+from manycaps.files.sampling_settings import sampling_settings
 from manycaps.sampling import sample
 from manycaps.sampling.answers import without_thoughts
-from manycaps.sampling.captions_file import sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.generation import are_cut, decoded_texts
 from manycaps.sampling.same_meaning import SameMeaning

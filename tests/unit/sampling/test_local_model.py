@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from manycaps.command_line import main
+from manycaps.commands.command_line import main
+from manycaps.files.sampling_settings import sampling_settings
 from manycaps.sampling import SampleOptions, sample
 from manycaps.sampling.answers import Sample
-from manycaps.sampling.captions_file import CaptionsFile, sampling_settings
+from manycaps.sampling.captions_file import CaptionsFile
 from manycaps.sampling.decoding_setting import Setting
 from tests.large_packages import OnFirstUse, torch, transformers
 from tests.refusals import assert_refused

@@ -18,9 +18,9 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from manycaps.command_line import main
+from manycaps.commands.command_line import main
+from manycaps.files.sampling_settings import sampling_settings
 from manycaps.sampling import SameMeaning, SampleOptions, sample
-from manycaps.sampling.captions_file import sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.run import items_of, load_sampler
 from tests.refusals import assert_refused

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from manycaps.command_line import COMMANDS
-from manycaps.installed_modules import module_folders
+from manycaps.catalog.installed_modules import module_folders
+from manycaps.commands.command_line import COMMANDS
 from tests.documents import PAGES, code_of
 from tests.tools import ROOT, SOURCES
 

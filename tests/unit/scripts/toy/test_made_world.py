@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from manycaps.quickstart import image_metrics
+from manycaps.comparison.quickstart import image_metrics
 from scripts.toy import captions, scenes
 from scripts.toy.caption_probabilities import caption_probabilities, caption_probability
 from scripts.toy.captions import ONE_GROUP, TWO_GROUPS, Habits, draw_caption, every_word

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
 from manycaps.kit.clip_model import ClipModel, read_weights
 from manycaps.kit.images import as_model_pixels
-from manycaps.quickstart.image_metrics import CHECKPOINT
 from scripts.toy.base_training import label_contrast, word_family
 from scripts.toy.captions import LABEL_HABITS, PERSON_HABITS, as_caption, draw_claim, draw_wording
 from scripts.toy.pictures import draw_picture, draw_places, group_of_cells

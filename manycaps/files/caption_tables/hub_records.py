@@ -1,0 +1,52 @@
+"""Records of data sets on the Hub, which `datasets` reads as a stream."""
+
+import os
+import re
+from collections.abc import Container, Iterator
+from typing import Any
+
+from manycaps.kit.errors import errors_of_others
+
+from .files import Record, TableFile, table_kind
+
+# Kind of a source on the Hub.
+HUB = "Hub data set"
+
+# Longest name of a data set on the Hub: an owner and a name of at most 96 characters each.
+LONGEST_HUB_NAME = 193
+HUB_NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*", re.ASCII)
+
+
+def hub_file(source: str, config: str | None, split: str) -> TableFile | None:
+    """Return a source that is not a path, address or pattern as a data set on the Hub; None if it names a file.
+
+    >>> hub_file("someone/captions", None, "train").kind, hub_file("captions.csv", None, "train")
+    ('Hub data set', None)
+    """
+    is_name = len(source) <= LONGEST_HUB_NAME and HUB_NAME.fullmatch(source)
+    if not is_name or os.path.exists(source) or table_kind(source):
+        return None
+    # The size is unknown.
+    return TableFile(source, HUB, False, 1, (config, split))
+
+
+def hub_records(file: TableFile, columns: Container[str] | None = None) -> Iterator[Record]:
+    """Read the records of a data set on the Hub, images undecoded; raise a ValueError if it cannot be loaded."""
+    fix = "Check the file, the spelling, and --split and --config."
+    with errors_of_others(file.path, "a file, a saved data set or a name on the Hub", fix):
+        for row, values in enumerate(_rows(file, columns)):
+            yield Record(row, values)
+
+
+def _rows(file: TableFile, columns: Container[str] | None) -> Any:
+    import datasets
+
+    config, split = file.hub_part or (None, "train")
+    rows = datasets.load_dataset(file.path, config, split=split, streaming=True)
+    features = dict(rows.features or {})
+    if columns is not None and features:
+        rows = rows.select_columns([name for name in features if name in columns])
+    for name, feature in features.items():
+        if isinstance(feature, datasets.Image) and (columns is None or name in columns):
+            rows = rows.cast_column(name, datasets.Image(decode=False))
+    return rows
