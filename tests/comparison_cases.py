@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from manycaps.comparison.page import comparison_page
 from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow
 from manycaps.comparison.score import SystemScores
 from manycaps.comparison.test import compare_scores
 from manycaps.comparison.words import say
-from manycaps.report.comparison_page import comparison_page
 from tests.tools import write_jsonl
 
 WORDS = "a the red small dog cat child man runs sleeps plays eats on in near grass beach house".split()

@@ -7,7 +7,7 @@ import numpy as np
 
 from tests.tools import ROOT, write_jsonl
 
-SCENES = json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
+SCENES = json.loads((ROOT / "manycaps/comparison/quickstart/captions.json").read_text(encoding="utf-8"))["scenes"]
 
 IDS = [f"{i}.wav" for i in range(len(SCENES))]
 

@@ -54,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.diversity import diversity
+    from manycaps.diversity.page import levels_text, sets_text
     from manycaps.files.saved_files import check_can_be_written
-    from manycaps.report.diversity_page import levels_text, sets_text
 
     options = options_of(arguments, DiversityOptions)
     check_can_be_written(arguments.output, options.sources)

@@ -1,6 +1,6 @@
 """The last room of a comparison, which renders result and words: in a terminal, for a paper, in a notebook, on a page.
 
-`SystemComparison` is what `compare` returns; the page and its figures are in `manycaps.report.comparison_page`.
+`SystemComparison` is what `compare` returns; the page and its figures are in `manycaps.comparison.page`.
 """
 
 import dataclasses
@@ -108,7 +108,7 @@ class SystemComparison:
             OSError: they cannot be written.
         """
         # Only a page needs matplotlib.
-        from manycaps.report.comparison_page import comparison_page
+        from .page import comparison_page
 
         files = {PAGE: comparison_page(self.result, self.words)}
         files |= as_files(self.result, are_asked_for=self.are_asked_for)
@@ -125,7 +125,7 @@ class SystemComparison:
         Raises:
             OSError: they cannot be written.
         """
-        from manycaps.report.comparison_page import comparison_figures
+        from .page import comparison_figures
 
         for plot in tqdm(comparison_figures(self.result, self.words), desc="figures", unit="figure", delay=1):
             plot.save(make_folder(pathlib.Path(folder)))

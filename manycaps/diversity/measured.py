@@ -28,7 +28,7 @@ class MeasuredDiversity(DiversityFigures):
 
     def _repr_html_(self) -> str:
         """Return the tables, as a notebook shows them."""
-        from manycaps.report.diversity_page import as_tables, set_sections
+        from .page import as_tables, set_sections
 
         return "".join(as_tables(self.figures) + set_sections(self.sets))
 
@@ -39,7 +39,7 @@ class MeasuredDiversity(DiversityFigures):
             OSError: it cannot be written.
         """
         # Only a page needs matplotlib.
-        from manycaps.report.diversity_page import diversity_page
+        from .page import diversity_page
 
         write_text_atomically(pathlib.Path(path), diversity_page(self))
 

@@ -22,7 +22,7 @@ from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.words_ptb import ptb_tokenize
 from scripts.studies.study_options import DAMAGES, MODULES, SIZES, Options, data_folder
 
-BUNDLED = pathlib.Path(manycaps.__file__).parent / "quickstart" / "captions.json"
+BUNDLED = pathlib.Path(manycaps.__file__).parent / "comparison" / "quickstart" / "captions.json"
 
 # Images of Flickr8k that are used; a random choice.
 N_FLICKR8K_IMAGES = 1_000

@@ -15,7 +15,7 @@ import pytest
 from tests.example_programs import ROOT, example
 from tests.large_packages import datasets, evaluate, torch, transformers
 
-CAPTIONS = ROOT / "manycaps" / "quickstart" / "captions.json"
+CAPTIONS = ROOT / "manycaps" / "comparison" / "quickstart" / "captions.json"
 SCENES = json.loads(CAPTIONS.read_text(encoding="utf-8"))["scenes"]
 REFERENCES = [scene["references"] for scene in SCENES]
 

@@ -51,7 +51,7 @@ PROGRAMS = {
 def data(tmp_path_factory):
     """A folder with the files of public captions that studies read, filled with the quickstart's captions."""
     folder = tmp_path_factory.mktemp("data")
-    scenes = json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
+    scenes = json.loads((ROOT / "manycaps/comparison/quickstart/captions.json").read_text(encoding="utf-8"))["scenes"]
     texts = [text for scene in scenes for text in scene["references"] + scene["systems"]["diverse"]]
     rng = random.Random(0)
     with gzip.open(folder / "Flickr8k.token.txt.gz", "wt", encoding="utf-8") as file:

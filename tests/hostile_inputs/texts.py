@@ -4,7 +4,7 @@ import json
 import pathlib
 import random
 
-CAPTIONS = pathlib.Path(__file__).resolve().parents[2] / "manycaps" / "quickstart" / "captions.json"
+CAPTIONS = pathlib.Path(__file__).resolve().parents[2] / "manycaps" / "comparison" / "quickstart" / "captions.json"
 
 # Words that rules of tokenizers look at, by kind; each text takes some of them.
 WORDS = {

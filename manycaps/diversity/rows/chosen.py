@@ -37,7 +37,7 @@ class ChosenRows(RowChoice):
 
     def _repr_html_(self) -> str:
         """Return the rows, as a notebook shows them."""
-        from manycaps.report.rows_page import rows_sections
+        from .page import rows_sections
 
         return rows_sections(self)
 
@@ -47,7 +47,7 @@ class ChosenRows(RowChoice):
         Raises:
             OSError: it cannot be written.
         """
-        from manycaps.report.rows_page import rows_page
+        from .page import rows_page
 
         write_text_atomically(pathlib.Path(path), rows_page(self))
 

@@ -63,7 +63,7 @@ class ComparedSettings(SettingsBesidePeople):
 
     def _repr_html_(self) -> str:
         """Return the answer, as a notebook shows it."""
-        from manycaps.report.decoding_page import decoding_sections
+        from .page import decoding_sections
 
         return decoding_sections(self)
 
@@ -73,7 +73,7 @@ class ComparedSettings(SettingsBesidePeople):
         Raises:
             OSError: they cannot be written.
         """
-        from manycaps.report.decoding_page import decoding_page
+        from .page import decoding_page
 
         texts = decoding_page(self), json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
         make_folder(pathlib.Path(folder))

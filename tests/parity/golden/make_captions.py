@@ -12,7 +12,7 @@ from typing import Any
 from scripts.toy.make_world import make_rows
 from tests.parity.golden.golden_file import GOLDEN, meta, run, write_json
 
-BUNDLED = GOLDEN.parents[2] / "manycaps" / "quickstart" / "captions.json"
+BUNDLED = GOLDEN.parents[2] / "manycaps" / "comparison" / "quickstart" / "captions.json"
 
 # Scenes of the bundled sample that are also there with these candidates.
 N_OTHER_SYSTEMS = 3

@@ -16,20 +16,20 @@ from tests.refusals import assert_refused
 # Classes of options, with what they cannot do without.
 NEEDED = {
     "comparison.compare_options.CompareOptions": [],
-    "core_set.core_set_options.CoreSetOptions": ["a.jsonl", "--test", "b.jsonl"],
-    "decoding.decoding_options.DecodingOptions": ["-r", "b.jsonl"],
-    "decoding.decoding_options.SettingGrid": [],
+    "diversity.core_set.core_set_options.CoreSetOptions": ["a.jsonl", "--test", "b.jsonl"],
+    "sampling.decoding.decoding_options.DecodingOptions": ["-r", "b.jsonl"],
+    "sampling.decoding.decoding_options.SettingGrid": [],
     "diversity.diversity_options.DiversityOptions": ["a.jsonl"],
     "human_correlation.correlation_options.CorrelationOptions": [],
-    "judges.judge_options.JudgeOptions": ["scores.jsonl", "-r", "references.jsonl"],
+    "human_correlation.judges.judge_options.JudgeOptions": ["scores.jsonl", "-r", "references.jsonl"],
     "pac_training.recipe.PositivesOptions": ["data", "output"],
     "pac_training.recipe.TrainOptions": ["data", "output"],
-    "plan_options.PlanOptions": ["a.jsonl"],
-    "rows.rows_options.RowsOptions": ["a.jsonl"],
+    "comparison.plan_options.PlanOptions": ["a.jsonl"],
+    "diversity.rows.rows_options.RowsOptions": ["a.jsonl"],
     "sampling.decoding_setting.Setting": [],
     "sampling.sample_options.SampleOptions": ["--model", "m", "-o", "out.jsonl"],
     "scoring.score_options.ScoreOptions": ["-m", "trm_meteor", "-i", "a.jsonl", "-o", "scores"],
-    "split_options.SplitOptions": ["a.jsonl", "--by", "length"],
+    "diversity.split_options.SplitOptions": ["a.jsonl", "--by", "length"],
 }
 
 # What the command line does not say in such a class.

@@ -8,11 +8,11 @@ import pytest
 
 from manycaps.catalog.modules import ROW_VALUES, known_values
 from manycaps.comparison import words
+from manycaps.comparison.page import differing_rows
 from manycaps.comparison.read import ScoredSystem, SystemRow, name_systems
 from manycaps.comparison.words import comparison_methods, notes, pair_summary, say, system_table
 from manycaps.files.result_tables import Cell, Table, write_table
 from manycaps.functional import paired_test
-from manycaps.report.comparison_page import differing_rows
 from tests.comparison_cases import NAMES, compared_systems, comparison, scored_systems, write_page
 from tests.refusals import assert_refused, refusals
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from manycaps.comparison.page import interval_of, map_plot
 from manycaps.comparison.parity import (
     ROUNDING,
     ComparedParity,
@@ -26,7 +27,6 @@ from manycaps.comparison.score import parity_of_captions
 from manycaps.comparison.words import best_systems, example_lines, pair_line, parity_table, screen_line, system_line
 from manycaps.kit.parity_corpus import row_columns
 from manycaps.kit.words_phrases import Phrase
-from manycaps.report.comparison_page import interval_of, map_plot
 from tests import simulated_people
 from tests.refusals import reads
 

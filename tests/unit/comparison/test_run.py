@@ -18,12 +18,12 @@ from PIL import Image
 from manycaps.commands import list as list_command
 from manycaps.commands.command_line import main
 from manycaps.comparison import CompareOptions, compare
+from manycaps.comparison.page import row_gain
 from manycaps.comparison.read import DRAWN, MOST_SYSTEMS, SystemRow, name_systems, read_systems
 from manycaps.comparison.score import NOT_ENGLISH, CaptionScores, looks_english, note_of_language
 from manycaps.comparison.words import people_table, system_table
 from manycaps.files.saved_files import sole_output
 from manycaps.kit.module import VERSION
-from manycaps.report.comparison_page import row_gain
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from tests.comparison_cases import caption_rows, write_captions, write_page

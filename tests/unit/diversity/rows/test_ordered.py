@@ -14,9 +14,9 @@ from manycaps.commands import command_line
 from manycaps.diversity.rows import RowsOptions, rows
 from manycaps.diversity.rows.chosen import ChosenRows
 from manycaps.diversity.rows.ordered import ShownCaption, mean_distances, order_rows, token_metric
+from manycaps.diversity.rows.page import marked_ends, rows_page
 from manycaps.files.caption_tables import CaptionRow
 from manycaps.kit.ngrams_documents import document_frequencies
-from manycaps.report.rows_page import marked_ends, rows_page
 
 PEOPLE = [
     ["a dog runs", "a dog runs", "a cat", "birds"],

@@ -9,9 +9,10 @@ from manycaps.files.result_tables import Cell, Table, page_table
 from manycaps.kit.parity_tails import TAIL
 from manycaps.report.inline_svg import MARKS, MUTED, SERIES, Plot, as_plot, line_of, new_figure
 from manycaps.report.page_frame import as_document, as_plot_section
-from manycaps.sampling.decoding.nearest import SettingsBesidePeople
-from manycaps.sampling.decoding.text import decoding_sentences, table
 from manycaps.sampling.decoding_setting import Setting
+
+from .nearest import SettingsBesidePeople
+from .text import decoding_sentences, table
 
 # Numbers over the temperature, by title: human_parity's, and plain metrics.
 PANELS = {

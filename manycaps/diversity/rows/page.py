@@ -3,9 +3,10 @@
 import html
 from collections.abc import Sequence
 
-from manycaps.diversity.rows.ordered import RowChoice, ShownCaption, ShownRow, weighted_mean
 from manycaps.files.result_tables import Cell, Table, page_table
 from manycaps.report.page_frame import as_document, as_picture
+
+from .ordered import RowChoice, ShownCaption, ShownRow, weighted_mean
 
 # Digits of a score: BLEU-4 of captions without a common 4-gram is not 0, and its order says nothing.
 DIGITS = 3

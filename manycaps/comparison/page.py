@@ -12,14 +12,15 @@ import matplotlib.ticker
 import numpy as np
 from tqdm import tqdm
 
-from manycaps.comparison.parity import FAULTS, ROWS, ComparedParity
-from manycaps.comparison.test import ComparedMetric, Comparison
-from manycaps.comparison.words import VALUES, CaptionExample, Words, as_percent, as_rows_needed, has_meaning
 from manycaps.files.result_tables import Cell, Table, as_digits, page_table
 from manycaps.kit.parity_power import LEVEL
 from manycaps.kit.parity_words import format_p_value
 from manycaps.report.inline_svg import INK, MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
 from manycaps.report.page_frame import as_document, as_figure, as_picture, as_plot_section, caption_cell, id_cell
+
+from .parity import FAULTS, ROWS, ComparedParity
+from .test import ComparedMetric, Comparison
+from .words import VALUES, CaptionExample, Words, as_percent, as_rows_needed, has_meaning
 
 # Rows of a table of differing rows, at most: as many with each sign, of all metrics in turn.
 MOST_ROWS = 24

@@ -4,13 +4,14 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.diversity.figures import DiversityFigures
-from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
-from manycaps.diversity.sets import SET_VALUES, SetFigures, set_tables
 from manycaps.files.result_tables import Cell, Table, align_columns, page_table, write_table
-from manycaps.report.diversity_plots import histogram_plot, references_plot, share_plot, variance_plot, vocabulary_plot
 from manycaps.report.inline_svg import Plot
 from manycaps.report.page_frame import as_document, as_plot_section, as_report_number
+
+from .figures import DiversityFigures
+from .plots import histogram_plot, references_plot, share_plot, variance_plot, vocabulary_plot
+from .published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
+from .sets import SET_VALUES, SetFigures, set_tables
 
 
 class Column(NamedTuple):

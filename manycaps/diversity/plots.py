@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import matplotlib.ticker
 import numpy as np
 
-from manycaps.diversity.leave_one_out import ReferenceCurves
 from manycaps.report.inline_svg import MARKS, MUTED, SERIES, Plot, as_plot, line_of, new_figure
+
+from .leave_one_out import ReferenceCurves
 
 # Marks of published data sets on the vocabulary plot.
 PUBLISHED_MARKS = ("o", "s", "^", "D")
