@@ -5,8 +5,8 @@ import numpy as np
 from manycaps.comparison.page import comparison_page
 from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow
 from manycaps.comparison.score import SystemScores
-from manycaps.comparison.test import compare_scores
-from manycaps.comparison.words import say
+from manycaps.comparison.significance import compare_scores
+from manycaps.comparison.words import describe
 from tests.tools import write_jsonl
 
 WORDS = "a the red small dog cat child man runs sleeps plays eats on in near grass beach house".split()
@@ -89,4 +89,4 @@ def comparison(n_rows=40, clusters=None, **options):
 
 def write_page(compared):
     """The page of a result."""
-    return comparison_page(compared, say(compared))
+    return comparison_page(compared, describe(compared))

@@ -12,15 +12,19 @@ import matplotlib.ticker
 import numpy as np
 from tqdm import tqdm
 
+from manycaps.comparison.metric_words import VALUES
+from manycaps.comparison.parity import ComparedParity
+from manycaps.comparison.system_lines import as_percent, as_rows_needed, has_meaning
+from manycaps.comparison.system_parity import FAULTS, ROWS
+from manycaps.comparison.system_tables import CaptionExample
+from manycaps.comparison.words import Words
 from manycaps.files.result_tables import Cell, Table, as_digits, page_table
 from manycaps.kit.parity_power import LEVEL
 from manycaps.kit.parity_words import format_p_value
 from manycaps.report.inline_svg import INK, MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
 from manycaps.report.page_frame import as_document, as_figure, as_picture, as_plot_section, caption_cell, id_cell
 
-from .parity import FAULTS, ROWS, ComparedParity
 from .test import ComparedMetric, Comparison
-from .words import VALUES, CaptionExample, Words, as_percent, as_rows_needed, has_meaning
 
 # Rows of a table of differing rows, at most: as many with each sign, of all metrics in turn.
 MOST_ROWS = 24
@@ -80,7 +84,7 @@ def _answer(comparison: Comparison, words: Words) -> str:
     tables = _table_section("answer", "In numbers", words) + _table_section(
         "homogeneity", "Do systems say the same?", words
     )
-    after = "".join(f'<p class="soft">{html.escape(text)}</p>' for text in words.behind)
+    after = "".join(f'<p class="soft">{html.escape(text)}</p>' for text in words.after)
     found = "".join(unsupported_section(comparison, name) for name in words.systems)
     return parity_section(comparison, words) + after + tables + found + examples_section(comparison, words)
 

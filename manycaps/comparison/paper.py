@@ -4,7 +4,10 @@ import math
 import re
 from collections.abc import Sequence
 
+from manycaps.comparison.metric_words import is_of_corpus, metric_header
 from manycaps.comparison.read import PEOPLE
+from manycaps.comparison.significance import Comparison
+from manycaps.comparison.system_tables import TWO_LINES
 from manycaps.comparison.table_terms import (
     COLUMNS_WITHOUT_NUMBERS,
     EXCESS,
@@ -15,8 +18,7 @@ from manycaps.comparison.table_terms import (
     P_PEOPLE,
     plain_term,
 )
-from manycaps.comparison.test import Comparison
-from manycaps.comparison.words import TWO_LINES, Words, is_of_corpus, metric_header
+from manycaps.comparison.words import Words
 from manycaps.files.result_tables import Cell, Table, as_interval
 from manycaps.kit.errors import InputError
 

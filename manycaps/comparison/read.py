@@ -1,4 +1,4 @@
-"""The first room of a comparison, the only one that knows files: systems, their rows, captions and scores."""
+"""Read: systems, their rows, captions and scores out of files. No other step knows files."""
 
 import contextlib
 import itertools

@@ -1,4 +1,4 @@
-"""The last room of a comparison, which renders result and words: in a terminal, for a paper, in a notebook, on a page.
+"""Render: result and words in a terminal, for a paper, in a notebook, and on a page.
 
 `SystemComparison` is what `compare` returns; the page and its figures are in `manycaps.comparison.page`.
 """
@@ -14,10 +14,12 @@ from typing import Any
 from tqdm import tqdm
 
 from manycaps.comparison.paper import paper_table
+from manycaps.comparison.significance import Comparison
 from manycaps.comparison.stored import NUMBERS, SHOWN, as_files, read_report
+from manycaps.comparison.system_lines import WIDTH, has_meaning
+from manycaps.comparison.system_tables import note_of_marks
 from manycaps.comparison.table_terms import check_terms
-from manycaps.comparison.test import Comparison
-from manycaps.comparison.words import WIDTH, Words, has_meaning, note_of_marks, say
+from manycaps.comparison.words import Words, describe
 from manycaps.files.result_tables import finite, write_table
 from manycaps.files.saved_files import make_folder, write_text_atomically
 
@@ -44,7 +46,7 @@ class SystemComparison:
     @classmethod
     def of(cls, result: Comparison, *, are_asked_for: bool = False) -> "SystemComparison":
         """Put a result into words."""
-        words = say(result, are_asked_for=are_asked_for)
+        words = describe(result, are_asked_for=are_asked_for)
         return cls(result=result, words=words, are_asked_for=are_asked_for)
 
     @classmethod
@@ -147,7 +149,7 @@ def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
         pairs = list(words.baseline)
     after_pairs = [f"- {line}" for line in pairs]
     asked = [] if full else words.asked  # which the tables have
-    after_pairs += [*(f"- {sentence}" for sentence in (*words.metrics, *asked)), *words.behind]
+    after_pairs += [*(f"- {sentence}" for sentence in (*words.metrics, *asked)), *words.after]
     before = [*table, *_wrap(legend), "", *(line for note in words.notes for line in _wrap(note))]
     after = ["", *(line for text in after_pairs for line in _wrap(text))] if after_pairs else []
     sentences = [_wrap(f"- {line}") for line in words.brief.values()]

@@ -1,15 +1,16 @@
-"""From the options of a comparison to the comparison: five rooms, each entered once, from the first to the last."""
+"""A comparison from its options to its result, in five steps: read, score, test, describe, render."""
 
 import functools
 import pathlib
 
 from manycaps.catalog.installed_modules import progress_bars
 from manycaps.comparison.compare_options import CompareOptions
+from manycaps.comparison.module_scores import check_module_names
 from manycaps.comparison.read import are_score_folders, name_systems, read_captions, systems_of_table
 from manycaps.comparison.render import SystemComparison
-from manycaps.comparison.score import check_module_names, score_captions, score_further
+from manycaps.comparison.score import score_captions, score_further
+from manycaps.comparison.significance import compare_scores
 from manycaps.comparison.sources import check_sources
-from manycaps.comparison.test import compare_scores
 from manycaps.kit.errors import InputError
 
 

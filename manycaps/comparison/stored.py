@@ -22,7 +22,7 @@ from manycaps.kit.files import read_json
 from manycaps.kit.module import VERSION
 
 if typing.TYPE_CHECKING:
-    from manycaps.comparison.test import Comparison
+    from manycaps.comparison.significance import Comparison
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ def read_report(folder: str) -> tuple["Comparison", bool]:
     Raises:
         ValueError, OSError: a file is missing or was changed, or another version wrote it.
     """
-    from manycaps.comparison.test import Comparison
+    from manycaps.comparison.significance import Comparison
 
     path = pathlib.Path(folder) / SHOWN
     if not path.is_file():

@@ -253,9 +253,9 @@ def numbers_of(report: Mapping[str, Any]) -> tuple[list[str], dict[str, SystemNu
     parity, metrics = report.get("human_parity") or {"systems": {}}, report["metrics"]
     numbers = {}
     for name in report["systems"]:
-        beside_people = parity["systems"].get(name, {})
-        values = result_numbers(beside_people)
-        rows = {key: _array(column) for key, column in beside_people.get("per_row", {}).items()}
+        parity_of_systems = parity["systems"].get(name, {})
+        values = result_numbers(parity_of_systems)
+        rows = {key: _array(column) for key, column in parity_of_systems.get("per_row", {}).items()}
         for key, metric in metrics.items():
             metric_values = metric["systems"][name]
             values |= {key: float(metric_values["corpus"])} if "corpus" in metric_values else {}

@@ -209,7 +209,7 @@ def divergence_result(
         cut = [np.split(side, np.cumsum(size)[:-1]) for side, size in zip(numbers, sizes, strict=True)]
         keys = row_keys(*([features[part] for part in side] for side in cut))
         split_rows = EmbeddingRows(features, cut[0], cut[1], keys)
-        result |= _beside_people(split_rows, images, options, progress)
+        result |= _against_people(split_rows, images, options, progress)
     result |= texts.counts(options["long_captions"])
     if options["details"]:
         splits = {name: options[name] if options["n_splits"] else None for name in ("n_splits", "seed")}
@@ -219,7 +219,7 @@ def divergence_result(
     return result
 
 
-def _beside_people(
+def _against_people(
     rows: EmbeddingRows, images: Floats, options: Mapping[str, Any], progress: Callable[..., Iterable[Any]]
 ) -> dict[str, float]:
     """People's own value and the candidates' excess, means over splits; NaN where fewer than two are held out."""

@@ -486,7 +486,7 @@ def object_values(
         "chair_i_of_people": _ratio(counts[1, 1], counts[1, 0]),
         "chair_s_of_people": _ratio(math.fsum(compared[:, 2]), len(compared)),
         "recall_of_people": _ratio(counts[1, 2], counts[1, 3]),
-        "chair_s_beside_people": _ratio(math.fsum(compared[:, 1]), len(compared)),
+        "chair_s_compared": _ratio(math.fsum(compared[:, 1]), len(compared)),
         "chair_s_gap": _ratio(math.fsum(gaps), len(gaps)),
         "chair_p_value": math.nan,
     }

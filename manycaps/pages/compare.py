@@ -13,12 +13,13 @@ from typing import Any
 import gradio as gr
 
 from manycaps.comparison import CompareOptions, compare, quickstart
+from manycaps.comparison.metric_words import VALUES
 from manycaps.comparison.quickstart.comparison import sample_files
 from manycaps.comparison.quickstart.scenes import read_scenes
 from manycaps.comparison.read import read_systems
 from manycaps.comparison.render import OUTPUT_NAMES
-from manycaps.comparison.test import ComparedMetric
-from manycaps.comparison.words import VALUES, say
+from manycaps.comparison.significance import ComparedMetric
+from manycaps.comparison.words import describe
 from manycaps.files.caption_tables.files import source_name
 from manycaps.files.result_tables import write_table
 from manycaps.kit.errors import InputError
@@ -127,7 +128,7 @@ def compare_uploads(
     except InputError as error:
         raise name_files(error) from None
     result = replace(compared.result, notes=[name_files(note) for note in compared.result.notes])
-    compared = replace(compared, result=result, words=say(result))
+    compared = replace(compared, result=result, words=describe(result))
     report = new_folder()
     compared.save(report)
     # Names of files may hold marks of HTML.

@@ -104,13 +104,13 @@ class Chair(CollectionModule, evaluate.Metric):
         * recall | 0 to 1 | higher | share of the objects in the image that the captions name
         chair_i_of_people, chair_s_of_people, recall_of_people | 0 to 1 | | the same of the references, each by the
             ground truth without it; NaN where no row has two references, or one beside objects
-        chair_s_beside_people | 0 to 1 | lower | `chair_s` by the same ground truths, so that it is comparable
-        * chair_s_gap | -1 to 1 | lower | `chair_s_beside_people` less `chair_s_of_people`; 0 for people
+        chair_s_compared | 0 to 1 | lower | `chair_s` by the same ground truths, so that it is comparable
+        * chair_s_gap | -1 to 1 | lower | `chair_s_compared` less `chair_s_of_people`; 0 for people
         chair_p_value | 0 to 1 | | of the gap, two-sided: Student's over rows, or clusters, without skewness;
             NaN below 50, as is the interval of the gap
         n_rows | | | number of rows
         ..._ci_low, ..._ci_high | | | with `confidence_level`: ends of the intervals of `chair_s` and `chair_s_gap`
-        chair_s_per_row, chair_s_beside_people_per_row, chair_s_of_people_per_row | | | with `details`
+        chair_s_per_row, chair_s_compared_per_row, chair_s_of_people_per_row | | | with `details`
         objects_per_candidate, hallucinated_per_candidate | | | with `details`: `[object, word, number of its token]` of
             each mention
         signature | | | with `details`: everything that determines the numbers
@@ -165,7 +165,7 @@ class Chair(CollectionModule, evaluate.Metric):
 def details_of(rows):
     """Return the lists of rows and candidates."""
     shares = zip(*(row.shares for row in rows), strict=True)
-    names = "chair_s_per_row", "chair_s_beside_people_per_row", "chair_s_of_people_per_row"
+    names = "chair_s_per_row", "chair_s_compared_per_row", "chair_s_of_people_per_row"
     return {
         **{name: list(row_shares) for name, row_shares in zip(names, shares, strict=True)},
         "objects_per_candidate": [[list(map(list, caption)) for caption in row.named] for row in rows],

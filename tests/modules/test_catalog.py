@@ -9,7 +9,7 @@ import pytest
 
 from manycaps.catalog.modules import COMPARED_MODULES, EMBEDDINGS, METEOR_SUMS, MODULES, MOMENTS
 from manycaps.comparison.compare_options import MODULE_OPTIONS
-from manycaps.comparison.score import check_modules
+from manycaps.comparison.module_scores import check_modules
 from manycaps.scoring.scorer import Scorer
 from tests.modules.conftest import FOLDERS, ROOT
 from tests.modules.sample_inputs import SAMPLE_INPUTS, load_options

@@ -8,10 +8,12 @@ import pytest
 
 import manycaps
 from manycaps.comparison import parity
-from manycaps.comparison.parity import FAULTS, beside_people, compare_parity
+from manycaps.comparison.parity import compare_parity, parity_of_systems
+from manycaps.comparison.parity_scores import row_distances
 from manycaps.comparison.read import ParityRows
-from manycaps.comparison.score import N_WRONG_ROWS, WrongCaptions, other_rows, row_distances
-from manycaps.comparison.words import verdict_of
+from manycaps.comparison.system_lines import verdict_of
+from manycaps.comparison.system_parity import FAULTS
+from manycaps.comparison.wrong_captions import N_WRONG_ROWS, WrongCaptions, other_rows
 from manycaps.kit import parity_faults, parity_tails
 from manycaps.kit.paired_tests import joint_sign_flip_tests
 from manycaps.kit.parity_corpus import row_columns
@@ -89,7 +91,7 @@ def as_rows(distances, m=M):
 
 
 def compare_rows(systems, **options):
-    return compare_parity(beside_people(systems, None, options["seed"]), None, **options)
+    return compare_parity(parity_of_systems(systems, None, options["seed"]), None, **options)
 
 
 def shares_of(damages):
@@ -217,7 +219,7 @@ def test_a_gap_that_is_detectable_is_found_four_times_of_five():
         rows = slice(i * N_ROWS, (i + 1) * N_ROWS)
         systems = {name: as_rows(each[rows]) for name, each in zip(("first", "second"), every, strict=True)}
         mine, other = systems["first"].columns, systems["second"].columns
-        besides, options = beside_people(systems, None, i), {"distance": "made", "n_resamples": 199, "seed": i}
+        besides, options = (parity_of_systems(systems, None, i), {"distance": "made", "n_resamples": 199, "seed": i})
         pair = compare_parity(besides, None, **options).pairs[0]
         differences = np.stack([other[gap] - mine[gap] for gap in ("fidelity_gap", "diversity_gap")])
         covariance = np.cov(differences)

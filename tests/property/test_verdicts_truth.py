@@ -10,10 +10,10 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.comparison.parity import beside_people, compare_parity
+from manycaps.comparison.parity import compare_parity, parity_of_systems
+from manycaps.comparison.parity_scores import parity_of_captions
 from manycaps.comparison.read import SystemRow
-from manycaps.comparison.score import parity_of_captions
-from manycaps.comparison.words import verdict_of
+from manycaps.comparison.system_lines import verdict_of
 from manycaps.kit.parity_faults import FAULTS
 
 pytestmark = [pytest.mark.slow, pytest.mark.realdata]
@@ -69,7 +69,7 @@ def system_of(images, texts, chosen):
     """What is said of a system, by MiniLM, on some images."""
     rows = [SystemRow(str(i), {"system": [texts[i]]}, images[i][2:]) for i in chosen]
     scores = parity_of_captions(rows, {"distance": "bert"})
-    compared = compare_parity(beside_people(scores.rows, None), None, distance="bert", n_resamples=99, seed=0)
+    compared = compare_parity(parity_of_systems(scores.rows, None), None, distance="bert", n_resamples=99, seed=0)
     return compared.systems["system"]
 
 

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.comparison.parity import ROWS, ParityPair, SystemParity, compare_pairs, systems_beside_people
+from manycaps.comparison.parity import systems_against_people
+from manycaps.comparison.parity_pairs import ParityPair, compare_pairs
 from manycaps.comparison.read import ParityRows
+from manycaps.comparison.system_parity import ROWS, SystemParity
 from manycaps.files.result_tables import finite
 from manycaps.kit.errors import InputError
 from manycaps.kit.parity_corpus import parity_result
@@ -99,7 +101,7 @@ class NearestSetting:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SettingsBesidePeople:
+class SettingsAgainstPeople:
     """Settings beside people."""
 
     nearest: NearestSetting
@@ -207,8 +209,10 @@ def choose_and_test(
     most = max(needed.values())
     name, *others = (name for name, n_needed in needed.items() if n_needed == most)
     if others:
-        name = most_like_people(systems_beside_people({each: parts[each] for each in (name, *others)}, labels[0], seed))
-    (tested,) = systems_beside_people({name: part_of(rows[name], testing)}, labels[1], seed)
+        name = most_like_people(
+            systems_against_people({each: parts[each] for each in (name, *others)}, labels[0], seed)
+        )
+    (tested,) = systems_against_people({name: part_of(rows[name], testing)}, labels[1], seed)
     return Half(setting=name, n_chosen=len(choosing), result=tested.result)
 
 
@@ -220,7 +224,7 @@ def nearest_setting(
     n_rows = next(iter(rows.values())).distances.n_rows
     halves = halves_of(n_rows, clusters, seed)
     check_enough_rows(min(map(len, halves)), n_rows, n_rows if clusters is None else len(set(clusters)))
-    systems = systems_beside_people(rows, clusters, seed)
+    systems = systems_against_people(rows, clusters, seed)
     compared = {system.name: system.rows for system in systems if not system.copies}
     pairs = compare_pairs(systems, clusters, rounding=rounding, margin=None, n_resamples=n_resamples, seed=seed)
     return NearestSetting(

@@ -11,7 +11,7 @@ from manycaps.report.inline_svg import MARKS, MUTED, SERIES, Plot, as_plot, line
 from manycaps.report.page_frame import as_document, as_plot_section
 from manycaps.sampling.decoding_setting import Setting
 
-from .nearest import SettingsBesidePeople
+from .nearest import SettingsAgainstPeople
 from .text import decoding_sentences, table
 
 # Numbers over the temperature, by title: human_parity's, and plain metrics.
@@ -26,7 +26,7 @@ PANELS = {
 PLAIN = ("meteor", "cider_d")
 
 
-def decoding_page(compared: SettingsBesidePeople) -> str:
+def decoding_page(compared: SettingsAgainstPeople) -> str:
     """Return the whole page."""
     names = ", ".join(compared.settings)
     how = f'<h2 id="signature">Signature</h2><p><code>{html.escape(compared.signature)}</code></p>'
@@ -35,7 +35,7 @@ def decoding_page(compared: SettingsBesidePeople) -> str:
     )
 
 
-def decoding_sections(compared: SettingsBesidePeople) -> str:
+def decoding_sections(compared: SettingsAgainstPeople) -> str:
     """Return sentences, table and curves as HTML."""
     sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in decoding_sentences(compared))
     header, *lines = table(compared)
@@ -47,7 +47,7 @@ def decoding_sections(compared: SettingsBesidePeople) -> str:
     )
 
 
-def families(compared: SettingsBesidePeople) -> dict[str, list[tuple[float, str]]]:
+def families(compared: SettingsAgainstPeople) -> dict[str, list[tuple[float, str]]]:
     """Return the settings that differ in the temperature alone: temperatures and names, by what they share.
 
     Where a file does not say how it was made, its settings are in the order given, at 1, 2 and so on.
@@ -67,7 +67,7 @@ def _family(setting: Setting) -> str:
     return setting.name.partition("-")[2] or "sampling"
 
 
-def curves(compared: SettingsBesidePeople) -> Plot:
+def curves(compared: SettingsAgainstPeople) -> Plot:
     """Draw every panel: a curve for each family, searches and people as lines."""
     members = families(compared)
     with new_figure(6, 2, 3) as (figure, grid):
@@ -92,7 +92,7 @@ def curves(compared: SettingsBesidePeople) -> Plot:
 def _draw_family(
     axes: matplotlib.axes.Axes,
     key: str,
-    compared: SettingsBesidePeople,
+    compared: SettingsAgainstPeople,
     members: Sequence[tuple[float, str]],
     k: int,
     label: str,

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.catalog.command_options import options_of
-from manycaps.comparison.parity import DRAWS_A_PAIR, ROUNDING, SystemParity, compare_pairs, systems_beside_people
+from manycaps.comparison.parity import systems_against_people
+from manycaps.comparison.parity_pairs import DRAWS_A_PAIR, compare_pairs
+from manycaps.comparison.parity_scores import choose_distance, parity_of_captions
 from manycaps.comparison.read import PEOPLE, ParityRows, SystemRow, clusters_of, read_systems
-from manycaps.comparison.score import choose_distance, parity_of_captions
+from manycaps.comparison.system_parity import ROUNDING, SystemParity
 from manycaps.diversity.rows.ordered import token_metric
 from manycaps.files.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.files.caption_tables.columns import as_columns
@@ -34,7 +36,7 @@ from .nearest import (
     LEAST_ROWS,
     Half,
     NearestSetting,
-    SettingsBesidePeople,
+    SettingsAgainstPeople,
     check_enough_rows,
     check_two_captions,
     most_like_people,
@@ -58,7 +60,7 @@ COMMON_ROWS = "--common-rows", "manycaps compare --common-rows"
 RowsOf = Mapping[str, Sequence[SystemRow]]
 
 
-class ComparedSettings(SettingsBesidePeople):
+class ComparedSettings(SettingsAgainstPeople):
     """Settings beside people, which a notebook shows as the page does."""
 
     def _repr_html_(self) -> str:
@@ -295,7 +297,7 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
             rows[name] += more
         parity, clusters = judge.parity({name: rows[name] for name in left}), clusters_of(rows[left[0]], None)
         check_two_captions(parity)
-        round_systems = systems_beside_people(parity, clusters, seed)
+        round_systems = systems_against_people(parity, clusters, seed)
         systems |= {system.name: system for system in round_systems}
         p_values = p_values_against_best(round_systems, compare_pairs(round_systems, clusters, margin=None, **tests))
         own = {system.name: system.result["human_parity_p_value"] for system in round_systems}
@@ -304,7 +306,7 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
             left = [name for name in left if p_values[name] > level or not own[name] <= level]
     best = most_like_people(systems[name] for name in p_values)
     test = samples.rows([best], plan.testing, ".test")[best]
-    (tested,) = systems_beside_people(judge.parity({best: test}), clusters_of(test, None), seed)
+    (tested,) = systems_against_people(judge.parity({best: test}), clusters_of(test, None), seed)
     half = Half(setting=best, n_chosen=len(rows[best]), result=tested.result)
     return NearestSetting(systems=systems, p_values=p_values, halves=[half]), rows
 

@@ -4,12 +4,12 @@ import math
 import textwrap
 
 from manycaps.comparison.sentences import TERMS
-from manycaps.comparison.words import WIDTH, as_rows_needed, shorten
+from manycaps.comparison.system_lines import WIDTH, as_rows_needed, shorten
 from manycaps.files.result_tables import align_columns
 from manycaps.kit.parity_tails import TAIL
 from manycaps.kit.parity_words import format_p_value, p_value_digits, share_text
 
-from .nearest import ENERGY, Half, NearestSetting, SettingsBesidePeople, likeness
+from .nearest import ENERGY, Half, NearestSetting, SettingsAgainstPeople, likeness
 
 # Keys of the shares of the table, in its order.
 SHARES = ("faults", "unsupported_share", "ordinary_share", "near_duplicate_share")
@@ -28,7 +28,7 @@ LEGEND = (
 )
 
 
-def table(compared: SettingsBesidePeople) -> list[list[str]]:
+def table(compared: SettingsAgainstPeople) -> list[list[str]]:
     """Return header and lines: the most human-like setting first, those that were dropped last, then people."""
     nearest = compared.nearest
     order = sorted(nearest.systems, key=lambda name: (name not in nearest.p_values, likeness(nearest.systems[name])))
@@ -54,7 +54,7 @@ def _line(name: str, nearest: NearestSetting) -> list[str]:
     ]
 
 
-def decoding_sentences(compared: SettingsBesidePeople) -> list[str]:
+def decoding_sentences(compared: SettingsAgainstPeople) -> list[str]:
     """Return the answer in sentences."""
     nearest = compared.nearest
     sentences = [LEGEND, *([compared.note] if compared.note else [])]
@@ -95,7 +95,7 @@ def _half_sentence(half: Half) -> str:
     )
 
 
-def screen_table(compared: SettingsBesidePeople) -> list[str]:
+def screen_table(compared: SettingsAgainstPeople) -> list[str]:
     """Return the lines of the table in a terminal, at most `WIDTH` columns wide.
 
     Faults hold what is unsupported; rows are the same of all settings but within a budget; generic captions and
@@ -121,7 +121,7 @@ def screen_table(compared: SettingsBesidePeople) -> list[str]:
     return align_columns([[shorten(row[name], widths[name]) for name in columns] for row in rows])
 
 
-def decoding_screen(compared: SettingsBesidePeople) -> str:
+def decoding_screen(compared: SettingsAgainstPeople) -> str:
     """Return table and sentences, as a terminal shows them."""
     lines = screen_table(compared)
     sentences = [

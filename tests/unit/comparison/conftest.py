@@ -9,7 +9,7 @@ N_SYSTEMS = 7
 
 
 @pytest.fixture(scope="session")
-def beside_people(tmp_path_factory):
+def with_people(tmp_path_factory):
     """The result of seven systems on twelve rows: copies of three, some with captions of other images."""
     rows = caption_rows()
     systems = {f"system {i}": rows[("base", "repeating", "other")[i % 3]] for i in range(N_SYSTEMS)}

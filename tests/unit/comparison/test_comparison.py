@@ -8,9 +8,11 @@ import pytest
 
 from manycaps.catalog.modules import ROW_VALUES, known_values
 from manycaps.comparison import words
+from manycaps.comparison.methods import comparison_methods
+from manycaps.comparison.metric_words import pair_summary, system_table
 from manycaps.comparison.page import differing_rows
 from manycaps.comparison.read import ScoredSystem, SystemRow, name_systems
-from manycaps.comparison.words import comparison_methods, notes, pair_summary, say, system_table
+from manycaps.comparison.words import describe, notes
 from manycaps.files.result_tables import Cell, Table, write_table
 from manycaps.functional import paired_test
 from tests.comparison_cases import NAMES, compared_systems, comparison, scored_systems, write_page
@@ -128,9 +130,7 @@ def test_rows_of_a_cluster_belong_together():
     assert (clustered.n_clusters, single.n_clusters) == (4, 40)
     # Four clusters have 16 sign patterns.
     assert clustered.metrics[ZERO].pairs[0].test.p_value == 2 / 16
-    assert (
-        say(clustered).summary[0].startswith("TRM-METEOR: too few clusters of rows to distinguish <b> & 'q' and base")
-    )
+    assert describe(clustered).summary[0].startswith("TRM-METEOR: too few clusters of rows to distinguish <b>")
     assert "on 40 rows in 4 mutually independent clusters" in comparison_methods(clustered)
     assert "clusters" not in comparison_methods(single)
 
@@ -173,11 +173,13 @@ def test_systems_of_different_sizes_are_not_ranked_by_sets():
     compared = compared_systems(systems, comparison().shown.rows, n_resamples=99)
     assert list(compared.metrics) == [SCORE]
     assert len(compared.against_people) == 3
-    assert say(compared).summary[0].startswith("The systems gave different numbers of captions, on which the values of")
-    assert say(compared).summary[0] in comparison_methods(compared)
+    assert describe(compared).summary[0].startswith("The systems gave different numbers of captions, on which")
+    assert describe(compared).summary[0] in comparison_methods(compared)
     equal = compared_systems(systems[:2], comparison().shown.rows, n_resamples=99)
     assert list(equal.metrics) == [ZERO, SCORE]
-    assert not any("different numbers" in sentence for sentence in [*say(equal).summary, comparison_methods(equal)])
+    assert not any(
+        "different numbers" in sentence for sentence in [*describe(equal).summary, comparison_methods(equal)]
+    )
     sets_alone = [system._replace(values={ZERO: system.values[ZERO]}) for system in systems]
     message = "base: expected all systems to give equally many captions of a row, got diff"
     assert_refused(ValueError, message, compared_systems, sets_alone, comparison().shown.rows)
@@ -223,13 +225,13 @@ def test_rows_that_share_references_are_said_unless_they_are_clusters():
         SystemRow(str(i), {"a": [f"cat {i // 2}"], "b": [f"dog {i // 4}"]}, ["a dog", f"dog {i // 2}"])
         for i in range(8)
     ]
-    said = say(compared_systems(systems, rows)).summary[-1]
+    said = describe(compared_systems(systems, rows)).summary[-1]
     assert said.startswith("4 of 8 rows have the captions of an earlier row, people's and every system's, but all rows")
     # A sentence that one system says of several rows, or of all, is no dependence.
     others = [row._replace(captions={**row.captions, "b": [f"dog {row.id}"]}) for row in rows]
-    assert not any("earlier row" in sentence for sentence in say(compared_systems(systems, others)).summary)
+    assert not any("earlier row" in sentence for sentence in describe(compared_systems(systems, others)).summary)
     clustered = compared_systems(systems, rows, [i // 2 for i in range(8)])
-    assert not any("earlier row" in sentence for sentence in say(clustered).summary)
+    assert not any("earlier row" in sentence for sentence in describe(clustered).summary)
 
 
 def test_page_is_whole_and_escaped():
@@ -239,7 +241,7 @@ def test_page_is_whole_and_escaped():
     assert "&lt;b&gt; &amp; &#x27;q&#x27;" in page
     assert not re.search(r"""(src|href)=["'](?!data:|#)""", page)
     assert "nan" not in re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
-    for sentence in say(comparison(names=("a", "b", "c"))).summary:
+    for sentence in describe(comparison(names=("a", "b", "c"))).summary:
         assert sentence.startswith(("TRM-METEOR: ", "METEOR: "))
 
 

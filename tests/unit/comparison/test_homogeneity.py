@@ -8,7 +8,7 @@ import pytest
 
 from manycaps.commands.command_line import main
 from manycaps.comparison.read import PEOPLE, SystemRow
-from manycaps.comparison.score import shared_answers
+from manycaps.comparison.wrong_captions import shared_answers
 from tests.comparison_cases import caption_rows, write_captions
 from tests.oracles.tails_loop import shares_beyond
 
@@ -41,7 +41,7 @@ def odd_rows(rng, n_rows=25):
 
 @pytest.mark.parametrize("most", [1, 1 << 20])
 def test_shares_are_those_of_a_loop_whatever_is_computed_at_once(most, monkeypatch):
-    monkeypatch.setattr("manycaps.comparison.score.MOST_DISTANCES", most)
+    monkeypatch.setattr("manycaps.comparison.wrong_captions.MOST_DISTANCES", most)
     rows = odd_rows(np.random.default_rng(0))
     answers = shared_answers(rows, word_distances)
     names = [*rows[0].captions, PEOPLE]

@@ -32,8 +32,8 @@ def columns_of(latex):
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_a_table_for_a_paper_has_a_caption_a_label_and_few_columns_with_numbers(choice, beside_people):
-    latex = SystemComparison.of(beside_people).write("latex", columns=CHOICES[choice])
+def test_a_table_for_a_paper_has_a_caption_a_label_and_few_columns_with_numbers(choice, with_people):
+    latex = SystemComparison.of(with_people).write("latex", columns=CHOICES[choice])
     [caption] = re.findall(r"\\caption\{(.*)\}\n", latex)
     assert len(caption.split()) <= MOST_WORDS
     assert latex.count(r"\label{tab:systems}") == 1
@@ -50,8 +50,8 @@ def test_a_table_for_a_paper_has_a_caption_a_label_and_few_columns_with_numbers(
 
 
 @pytest.mark.parametrize("form", ["latex", "md", "text"])
-def test_chosen_columns_stand_in_their_order_whatever_their_spelling(form, beside_people):
-    words = SystemComparison.of(beside_people)
+def test_chosen_columns_stand_in_their_order_whatever_their_spelling(form, with_people):
+    words = SystemComparison.of(with_people)
     chosen = ["Rows_to-Detect", "FAULTS", "cider d"]
     assert words.write(form, columns=chosen) == words.write(form, columns=["rows to detect", "faults", "CIDEr-D"])
     written = words.write(form, columns=chosen)
@@ -59,21 +59,21 @@ def test_chosen_columns_stand_in_their_order_whatever_their_spelling(form, besid
 
 
 @pytest.mark.parametrize("term", ["omitted", "METEOR"])
-def test_a_column_without_a_number_is_refused_with_the_list(term, beside_people):
+def test_a_column_without_a_number_is_refused_with_the_list(term, with_people):
     """Omissions take texts of several sentences."""
-    words = SystemComparison.of(beside_people)
+    words = SystemComparison.of(with_people)
     ends = ", of which nothing was measured. " if term in OF_PARITY else ". "
     expected = "^--table: expected some of faults, group, .*CIDEr-D, got "
     with pytest.raises(ValueError, match=f"{expected}{term!r}{ends}Choose others; -m adds metrics.$"):
         words.write("latex", columns=[term])
 
 
-def test_many_systems_have_groups_in_place_of_marks(beside_people):
+def test_many_systems_have_groups_in_place_of_marks(with_people):
     """Seven systems of three kinds: marks of four of them would say nothing."""
-    table = SystemComparison.of(beside_people).words.tables["answer"]
+    table = SystemComparison.of(with_people).words.tables["answer"]
     place = table.header.index("group")
     groups = {row[0].text: row[place].text for row in table.rows}
-    adjusted = {frozenset((p.first, p.second)): p.adjusted_p_value for p in beside_people.human_parity.pairs}
+    adjusted = {frozenset((p.first, p.second)): p.adjusted_p_value for p in with_people.human_parity.pairs}
     assert groups.pop("people") == ""
     assert all(groups.values())
     for first in groups:
@@ -89,11 +89,11 @@ def test_many_systems_have_groups_in_place_of_marks(beside_people):
     assert len(few.result.systems) == len(FEW)
 
 
-def test_metrics_of_many_systems_have_groups_too(beside_people):
-    table = SystemComparison.of(beside_people).words.tables["systems"]
+def test_metrics_of_many_systems_have_groups_too(with_people):
+    table = SystemComparison.of(with_people).words.tables["systems"]
     place = table.header.index("CIDEr-D")
     letters = {row[0].text: row[place].letters for row in table.rows}
-    better = {frozenset((pair.first, pair.second)): pair.better for pair in beside_people.metrics["cider_d"].pairs}
+    better = {frozenset((pair.first, pair.second)): pair.better for pair in with_people.metrics["cider_d"].pairs}
     assert any(better.values())
     for pair, name in better.items():
         first, second = pair
@@ -101,8 +101,8 @@ def test_metrics_of_many_systems_have_groups_too(beside_people):
             assert not set(letters[first]) & set(letters[second])
 
 
-def test_every_table_of_full_has_its_own_label_and_a_short_caption(beside_people):
-    latex = SystemComparison.of(beside_people).write("latex", full=True)
+def test_every_table_of_full_has_its_own_label_and_a_short_caption(with_people):
+    latex = SystemComparison.of(with_people).write("latex", full=True)
     labels = re.findall(r"\\label\{(.*)\}", latex)
     captions = re.findall(r"\\caption\{(.*)\}\n", latex)
     assert len(labels) == len(set(labels)) == len(captions) > 2
@@ -131,8 +131,8 @@ def test_latex_compiles_and_fits_the_page(n_systems, layout, tmp_path):
     assert (tmp_path / "paper.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_a_wide_table_takes_both_columns_of_a_page_and_a_narrow_one_takes_one(beside_people):
-    shown = SystemComparison.of(beside_people)
+def test_a_wide_table_takes_both_columns_of_a_page_and_a_narrow_one_takes_one(with_people):
+    shown = SystemComparison.of(with_people)
     wide, narrow = shown.write("latex"), shown.write("latex", columns=["faults", "p"])
     assert [text in wide for text in (r"\begin{table*}", r"\end{table*}", r"\begin{table}")] == [True, True, False]
     assert [text in narrow for text in (r"\begin{table}", r"\end{table}", r"\begin{table*}")] == [True, True, False]

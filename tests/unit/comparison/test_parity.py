@@ -10,21 +10,14 @@ import pytest
 import scipy.stats
 
 from manycaps.comparison.page import interval_of, map_plot
-from manycaps.comparison.parity import (
-    ROUNDING,
-    ComparedParity,
-    Detectable,
-    FaultTest,
-    GapDifference,
-    ShareTest,
-    UntestedPair,
-    _gap_differences,
-    beside_people,
-    compare_parity,
-)
+from manycaps.comparison.parity import ComparedParity, compare_parity, parity_of_systems
+from manycaps.comparison.parity_detectable import Detectable
+from manycaps.comparison.parity_pairs import FaultTest, GapDifference, ShareTest, UntestedPair, _gap_differences
+from manycaps.comparison.parity_scores import parity_of_captions
 from manycaps.comparison.read import ParityRows, SystemRow
-from manycaps.comparison.score import parity_of_captions
-from manycaps.comparison.words import best_systems, example_lines, pair_line, parity_table, screen_line, system_line
+from manycaps.comparison.system_lines import pair_line, screen_line, system_line
+from manycaps.comparison.system_parity import ROUNDING
+from manycaps.comparison.system_tables import best_systems, example_lines, parity_table
 from manycaps.kit.parity_corpus import row_columns
 from manycaps.kit.words_phrases import Phrase
 from tests import simulated_people
@@ -131,7 +124,7 @@ def test_a_fault_in_every_row_of_one_system_and_none_of_the_other_is_more_faults
         name: rows_of(np.concatenate([texts, references], axis=1)) for name, texts in (("near", near), ("far", far))
     }
     options = {"distance": "made", "n_resamples": 999, "seed": 0}
-    parity = compare_parity(beside_people(systems, None), None, **options)
+    parity = compare_parity(parity_of_systems(systems, None), None, **options)
     assert parity.pairs[0].more_faults == "far"
     assert pair_line(parity.systems, parity.pairs[0]).startswith(
         "far has more faults than near: unsupported 100% and 0%, people 5%"
@@ -346,7 +339,7 @@ def test_faults_and_directions_of_rated_systems(data_folder):
     ]
     scores = parity_of_captions(rows, {"distance": "meteor"})
     options = {"distance": "meteor", "n_resamples": 9_999, "seed": 0}
-    compared = compare_parity(beside_people(scores.rows, None), None, **options)
+    compared = compare_parity(parity_of_systems(scores.rows, None), None, **options)
     systems, (found,) = compared.systems, compared.pairs
     assert found.more_faults == "ten"
     assert found.shares[0].p_value < 0.01
@@ -359,7 +352,7 @@ def test_faults_and_directions_of_rated_systems(data_folder):
         for i, row in enumerate(data["rows"])
     ]
     scores = parity_of_captions(rows, {"distance": "meteor"})
-    parity = compare_parity(beside_people(scores.rows, None), None, **options)
+    parity = compare_parity(parity_of_systems(scores.rows, None), None, **options)
     assert [row[0].text for row in parity_table(parity).rows] == [*names, "people"]
     for system in parity.systems:
         words = "nearer|farther|varied|predictable|as long as|omissions|unsupported|odd wording|repeat|generic"

@@ -18,10 +18,11 @@ from PIL import Image
 from manycaps.commands import list as list_command
 from manycaps.commands.command_line import main
 from manycaps.comparison import CompareOptions, compare
+from manycaps.comparison.metric_words import people_table, system_table
+from manycaps.comparison.module_scores import CaptionScores
 from manycaps.comparison.page import row_gain
+from manycaps.comparison.parity_scores import NOT_ENGLISH, looks_english, note_of_language
 from manycaps.comparison.read import DRAWN, MOST_SYSTEMS, SystemRow, name_systems, read_systems
-from manycaps.comparison.score import NOT_ENGLISH, CaptionScores, looks_english, note_of_language
-from manycaps.comparison.words import people_table, system_table
 from manycaps.files.saved_files import sole_output
 from manycaps.kit.module import VERSION
 from manycaps.scoring import ScoreOptions

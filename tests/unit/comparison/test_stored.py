@@ -8,8 +8,8 @@ import pytest
 
 from manycaps.commands import command_line
 from manycaps.comparison.render import SystemComparison
+from manycaps.comparison.significance import Comparison
 from manycaps.comparison.stored import NUMBERS, SHOWN, as_files, read_report
-from manycaps.comparison.test import Comparison
 from tests.comparison_cases import comparison
 
 FORMS = ("text", "md", "latex", "json")
@@ -32,8 +32,8 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_report_is_read_as_it_was_written(case, beside_people, tmp_path):
-    result = beside_people if CASES[case] is None else CASES[case]()
+def test_a_report_is_read_as_it_was_written(case, with_people, tmp_path):
+    result = with_people if CASES[case] is None else CASES[case]()
     again, are_asked_for = read_report(str(write_report(tmp_path / "report", result, are_asked_for=True)))
     assert are_asked_for
     assert isinstance(again, Comparison)
@@ -111,8 +111,8 @@ def test_what_a_report_cannot_change_is_refused(more, message, tmp_path, capsys)
     assert error.count("\n") == 1
 
 
-def test_a_report_is_printed_in_another_order_and_with_chosen_columns(beside_people, tmp_path, capsys):
-    folder = write_report(tmp_path / "report", beside_people)
+def test_a_report_is_printed_in_another_order_and_with_chosen_columns(with_people, tmp_path, capsys):
+    folder = write_report(tmp_path / "report", with_people)
     written = {path.name: path.read_bytes() for path in folder.iterdir()}
     names = {}
     for order in ("faults", "likeness"):

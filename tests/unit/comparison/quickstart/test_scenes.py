@@ -15,7 +15,7 @@ from manycaps.commands.quickstart import SAMPLE
 from manycaps.comparison.quickstart import comparison
 from manycaps.comparison.quickstart.scenes import read_scenes
 from manycaps.comparison.read import ScoredSystem, SystemRow
-from manycaps.comparison.test import AgainstPeople
+from manycaps.comparison.significance import AgainstPeople
 from manycaps.kit.errors import quote_path
 from tests.comparison_cases import compared_systems
 from tests.tools import ROOT

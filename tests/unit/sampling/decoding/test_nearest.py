@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from manycaps.comparison.parity import compare_pairs, systems_beside_people
+from manycaps.comparison.parity import systems_against_people
+from manycaps.comparison.parity_pairs import compare_pairs
 from manycaps.comparison.read import ParityRows, SystemRow
 from manycaps.kit.parity_corpus import row_columns
 from manycaps.sampling.decoding.nearest import (
@@ -238,7 +239,7 @@ def test_a_part_is_what_its_rows_alone_would_be():
 
 
 def test_p_values_are_those_of_pairs_of_compare():
-    systems = systems_beside_people(speakers(np.random.default_rng(5), (1.0, 0.8, 1.0)), None, 0)
+    systems = systems_against_people(speakers(np.random.default_rng(5), (1.0, 0.8, 1.0)), None, 0)
     pairs = compare_pairs(systems, None, margin=None, **TESTS, seed=0)
     best, (first, second, last) = most_like_people(systems), pairs
     expected = {

@@ -1,4 +1,4 @@
-"""The third room of a comparison, which alone tests: values of rows become the result, every number that is shown."""
+"""Test: values of rows become the result, every number that is shown. No other step tests."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.catalog.modules import SET_MODULES, RowValue, known_values, module_of
-from manycaps.comparison.parity import ComparedParity, SystemParity, beside_people, compare_parity, enough_resamples
+from manycaps.comparison.parity import ComparedParity, compare_parity, parity_of_systems
+from manycaps.comparison.parity_pairs import enough_resamples
 from manycaps.comparison.read import Exchange, ScoredSystem, SystemRow, UnsupportedSentence, row_test_key
 from manycaps.comparison.score import SystemScores
+from manycaps.comparison.system_parity import SystemParity
 from manycaps.kit.errors import InputError
 from manycaps.kit.paired_tests import PairedTest, holm_p_values, nearer_p_values, paired_tests, smallest_sign_p_value
 from manycaps.kit.parity_corpus import LEAST_ROWS
@@ -143,7 +145,7 @@ def compare_scores(
     parity, oddest, notes = None, dict[str, Sequence[Sequence[int]]](), list(scores.file_notes)
     unsupported: dict[str, Sequence[UnsupportedSentence]] = {}
     if scores.parity:
-        beside = beside_people(scores.parity, scores.clusters, seed)
+        beside = parity_of_systems(scores.parity, scores.clusters, seed)
         oddest = {system.name: system.lists.get("oddest_wording", []) for system in beside}
         unsupported = {system.name: unsupported_of(system, rows) for system in beside}
         if beside[0].has_meaning and scores.clusters is None and len(rows) < LEAST_ROWS:
