@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from manycaps.comparison.metric_words import VALUES
 from manycaps.comparison.parity import ComparedParity
+from manycaps.comparison.significance import ComparedMetric, Comparison
 from manycaps.comparison.system_lines import as_percent, as_rows_needed, has_meaning
 from manycaps.comparison.system_parity import FAULTS, ROWS
 from manycaps.comparison.system_tables import CaptionExample
@@ -23,8 +24,6 @@ from manycaps.kit.parity_power import LEVEL
 from manycaps.kit.parity_words import format_p_value
 from manycaps.report.inline_svg import INK, MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
 from manycaps.report.page_frame import as_document, as_figure, as_picture, as_plot_section, caption_cell, id_cell
-
-from .test import ComparedMetric, Comparison
 
 # Rows of a table of differing rows, at most: as many with each sign, of all metrics in turn.
 MOST_ROWS = 24

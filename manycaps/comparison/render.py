@@ -110,7 +110,7 @@ class SystemComparison:
             OSError: they cannot be written.
         """
         # Only a page needs matplotlib.
-        from .page import comparison_page
+        from manycaps.comparison.page import comparison_page
 
         files = {PAGE: comparison_page(self.result, self.words)}
         files |= as_files(self.result, are_asked_for=self.are_asked_for)
@@ -127,7 +127,7 @@ class SystemComparison:
         Raises:
             OSError: they cannot be written.
         """
-        from .page import comparison_figures
+        from manycaps.comparison.page import comparison_figures
 
         for plot in tqdm(comparison_figures(self.result, self.words), desc="figures", unit="figure", delay=1):
             plot.save(make_folder(pathlib.Path(folder)))
