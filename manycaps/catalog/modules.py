@@ -21,9 +21,8 @@ PARITY_DISTANCES: tuple[str, ...] = tuple(_DECLARED["human_parity"]["distances"]
 SENTENCE_ENCODER = "sentence encoder"
 CLIP = "clip"
 
-# Options of `manycaps compare` that modules with these networks are loaded with.
+# Options of modules that embed texts.
 ENCODER_OPTIONS = ("encoder", "long_texts", "device")
-CLIP_OPTIONS = ("checkpoint", "variant", "device")
 
 # How `manycaps score` combines parts into a value of the corpus that is not a mean over rows.
 METEOR_SUMS = "sums of METEOR's statistics"
@@ -103,8 +102,6 @@ class ModuleRecord(NamedTuple):
     extras: tuple[str, ...] = ()
     # Why `manycaps compare` has no table of it, and what to take; empty where it has, or where it is the answer.
     not_compared: str = ""
-    # Options of `manycaps compare` that it is loaded with.
-    compare_options: tuple[str, ...] = ()
     # How `manycaps score` makes a value of the corpus that is not a mean over rows.
     reduction: str = ""
     # What `manycaps score` says where it refuses it: what it expects, what this is, and the remedy.
@@ -114,8 +111,9 @@ class ModuleRecord(NamedTuple):
 
     # The rest is declared by class and card. What the tables call it.
     title: str = ""
-    # Columns that it needs.
+    # Columns that it needs, and options that it has.
     columns: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     # Whether it compares two sets of captions per row, with p-values.
     is_distribution: bool = False
     # Whether it weighs n-grams by document frequencies, counted in the references of all rows if none are given.
@@ -205,7 +203,6 @@ _BY_HAND = (
             RowValue("meteor", "METEOR", "METEOR, as NLTK computes it"),
         ),
         runs_by_default=True,
-        compare_options=("tokenizer",),
     ),
     ModuleRecord(
         slug="meteor15",
@@ -213,7 +210,6 @@ _BY_HAND = (
         computes="METEOR 1.5, the METEOR of captioning papers, without Java",
         values=(RowValue("meteor15", "METEOR 1.5", "METEOR 1.5", mean_key="meteor15_mean"),),
         extras=("meteor",),
-        compare_options=("tokenizer", "language", "meteor15_data"),
         reduction=METEOR_SUMS,
     ),
     ModuleRecord(
@@ -222,7 +218,6 @@ _BY_HAND = (
         computes="CIDEr-D distances, triangle ranks, exact p-values",
         values=(*_values_of_sets("trm_cider", "TRM-CIDEr", "triangle-rank statistic of CIDEr-D"), _CIDER_D),
         runs_by_default=True,
-        compare_options=("tokenizer",),
     ),
     ModuleRecord(
         slug="trm_bert",
@@ -234,7 +229,6 @@ _BY_HAND = (
         ),
         network=SENTENCE_ENCODER,
         extras=("embeddings",),
-        compare_options=ENCODER_OPTIONS,
     ),
     ModuleRecord(
         slug="trm",
@@ -262,7 +256,6 @@ _BY_HAND = (
         values=_values_of_sets("mmd_bert", "MMD-BERT", "maximum mean discrepancy"),
         network=SENTENCE_ENCODER,
         extras=("embeddings",),
-        compare_options=ENCODER_OPTIONS,
         reduction=EMBEDDINGS,
     ),
     ModuleRecord(
@@ -272,7 +265,6 @@ _BY_HAND = (
         values=_values_of_sets("fid_bert", "FID-BERT", "Fréchet distance"),
         network=SENTENCE_ENCODER,
         extras=("embeddings",),
-        compare_options=ENCODER_OPTIONS,
         reduction=MOMENTS,
     ),
     ModuleRecord(
@@ -290,14 +282,12 @@ _BY_HAND = (
         computes="BLEU-1 to 4 and ROUGE-L, the numbers of the COCO caption code",
         values=(RowValue("bleu_4", "BLEU-4", "BLEU-4 of single captions"), RowValue("rouge_l", "ROUGE-L", "ROUGE-L")),
         reduction=BLEU_SUMS,
-        compare_options=("tokenizer",),
     ),
     ModuleRecord(
         slug="cider_d",
         compares="captions with the references of an image",
         computes="CIDEr-D, the CIDEr of captioning papers, without Java",
         values=(_CIDER_D,),
-        compare_options=("tokenizer",),
     ),
     ModuleRecord(
         slug="coco_caption",
@@ -310,7 +300,6 @@ _BY_HAND = (
             RowValue("ROUGE_L", "ROUGE-L (COCO)", "ROUGE-L"),
         ),
         extras=("meteor",),
-        compare_options=("tokenizer", "language", "meteor15_data", "best_of"),
         reduction=COCO_SUMS,
     ),
     ModuleRecord(
@@ -328,7 +317,6 @@ _BY_HAND = (
         runs_by_default=True,
         network=CLIP,
         extras=("clip",),
-        compare_options=CLIP_OPTIONS,
     ),
     ModuleRecord(
         slug="ref_pac_score",
@@ -338,7 +326,6 @@ _BY_HAND = (
         runs_by_default=True,
         network=CLIP,
         extras=("clip",),
-        compare_options=CLIP_OPTIONS,
     ),
     ModuleRecord(
         slug="mid",
@@ -357,7 +344,6 @@ _BY_HAND = (
         runs_by_default=True,
         network=CLIP,
         extras=("video",),
-        compare_options=CLIP_OPTIONS,
     ),
     ModuleRecord(
         slug="set_diversity",
@@ -458,11 +444,11 @@ def module_of(value: RowValue) -> ModuleRecord:
 
 
 def modules_with(name: str) -> str:
-    """Name the modules that `manycaps compare` takes and that have a column, or one of its options.
+    """Name the modules that `manycaps compare` takes and that have a column, or an option.
 
     >>> modules_with("images"), modules_with("encoder")
     ('pac_score and ref_pac_score', 'trm_bert, mmd_bert and fid_bert')
     """
     records = COMPARED_MODULES.values()
-    *slugs, last = (record.slug for record in records if name in record.columns + record.compare_options)
+    *slugs, last = (record.slug for record in records if name in record.columns + record.options)
     return f"{', '.join(slugs)} and {last}" if slugs else last

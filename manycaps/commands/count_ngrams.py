@@ -1,7 +1,7 @@
 """Count the n-grams of a training corpus: the language model that wording and human_parity take.
 
 manycaps count-ngrams train.jsonl --column captions --output language_model.json
-manycaps compare mine.jsonl -r references.jsonl --language-model language_model.json
+manycaps compare mine.jsonl -r references.jsonl --option language_model=language_model.json
 
 The input is any file that `manycaps diversity` reads, with a column of captions or of caption lists; it is read row by
 row, and memory holds the distinct n-grams alone. Tokens are as in the COCO caption code, or by --tokenizer, which

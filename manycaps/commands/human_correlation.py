@@ -60,8 +60,8 @@ al. (2021, https://arxiv.org/abs/2104.08718), whose table is published; it has n
 polaris: one judgement per row. pascal-50s: five of the references drawn at random, five times, accuracies averaged.
 foil: with all references given. abstract-50s: as pascal-50s. vatex-eval: scores are rounded to four decimals and
 compared with each judge alone, and the correlations averaged; emscore_pac takes references with --config references and
---key combined_emscore_pac. The published values come with 10 frames and the IDF of VATEX's training captions: --options
-'{"frames": 10, "idf": "TABLE"}'. activitynet-foil: the score of a paragraph is the mean over its sentences, each
+--key combined_emscore_pac. The published values come with 10 frames and the IDF of VATEX's training captions: --option
+frames=10 --option idf=TABLE. activitynet-foil: the score of a paragraph is the mean over its sentences, each
 against its segment and the references from about that time. A tie between two captions counts one half. With
 --references N, captions are scored beside the first N references of each row; pascal-50s and abstract-50s draw N in
 place of five, and activitynet-foil has no such option. Published values are shown where they were found with as many
@@ -77,7 +77,7 @@ from manycaps.human_correlation.correlation_options import CorrelationOptions, R
 from manycaps.kit.errors import InputError, quote_value
 
 # What both kinds of comparison have; the command has these once.
-SHARED = ("metric", "metrics", "references", "limit", "seed", "benchmark", "ratings")
+SHARED = ("metric", "metrics", "references", "limit", "options", "seed", "benchmark", "ratings")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,10 +101,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_format(parser, "md", "latex")
     parser.add_argument("systems", nargs="*", metavar="SYSTEM", help="of --ratings: captions, scores, or a report")
-    for name in ("--options", "--against-options"):
-        parser.add_argument(name, default="{}", metavar="JSON", help='of the metric: \'{"device": "cuda"}\'')
     add_options(parser, CorrelationOptions, without=("references",))
-    add_options(parser, RatingOptions, without=("limit", "seed"))
+    add_options(parser, RatingOptions, without=("limit", "options", "seed"))
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -114,19 +112,18 @@ def run(arguments: argparse.Namespace) -> None:
     used, other = ("benchmark", "ratings") if arguments.ratings is None else ("ratings", "benchmark")
     other_options = [field.name for field in dataclasses.fields(kinds[other]) if field.name not in SHARED]
     for name in (*other_options, *(["format"] if used == "benchmark" else [])):
-        if given[name] not in (None, False, [], "{}", "text"):
+        if given[name] not in (None, False, [], "text"):
             shown = "systems" if name == "systems" else f"--{name.replace('_', '-')}"
             got = quote_value(",".join(given[name]) if isinstance(given[name], list) else given[name])
             raise InputError(shown, f"none with --{used}", got, f"It belongs to --{other}.")
     if used == "ratings":
         _run_ratings(arguments)
         return
-    from manycaps.human_correlation.protocols import correlate, load_options
+    from manycaps.human_correlation.protocols import correlate
 
     if arguments.metric is None:
         raise InputError("--metric", "a metric for the benchmark", "none", "Name it.")
-    loaded = {name: load_options(given[name], f"--{name.replace('_', '-')}") for name in ("options", "against_options")}
-    options = options_of(arguments, CorrelationOptions, references=_number(arguments.references), **loaded)
+    options = options_of(arguments, CorrelationOptions, references=_number(arguments.references))
     print(correlate(options))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from manycaps.catalog.command_options import Columns, EncoderOptions, Option, SplitName, comma_list
+from manycaps.catalog.module_options import ModuleOptions
 from manycaps.catalog.modules import PARITY_DISTANCES, modules_with
 from manycaps.comparison.table_terms import check_terms
 from manycaps.kit.errors import InputError
@@ -14,36 +15,21 @@ ORDERS = ("faults", "likeness")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ModuleOptions(EncoderOptions):
-    """Options that modules are loaded with, those that have them."""
+class ModelOptions(EncoderOptions):
+    """Which models the modules run, those that have one; and all other options of modules."""
 
-    tokenizer: Annotated[
-        str | None, Option(f"of {modules_with('tokenizer')}, such as zh-jieba or spacy:de; default: ptb, for English")
-    ] = None
-    language_model: Annotated[
-        str | None,
-        Option(
-            "n-grams of a training corpus, for wording (manycaps count-ngrams); default: of other rows' references",
-            "FILE",
-        ),
-    ] = None
-    language: Annotated[str | None, Option(f"of {modules_with('language')}: en, de, fr, es, cs, ru", "CODE")] = None
     encoder: Annotated[str | None, Option(f"sentence encoder of {modules_with('encoder')}")] = None
     checkpoint: Annotated[str | None, Option(f"weights of {modules_with('checkpoint')}", "PATH")] = None
-    variant: Annotated[str | None, Option("published weights of the same networks")] = None
-    meteor15_data: Annotated[
-        str | None,
-        Option(f"meteor-1.5.jar, or its folder, for {modules_with('meteor15_data')}; default: pycocoevalcap's", "PATH"),
-    ] = None
-    best_of: Annotated[bool, Option(f"of {modules_with('best_of')}: the best caption of each row as well")] = False
     device: Annotated[str | None, Option("of all networks, such as cuda; default: the best available")] = None
+    options: ModuleOptions = None
 
 
-MODULE_OPTIONS = tuple(field.name for field in dataclasses.fields(ModuleOptions))
+# Those that have a name of their own.
+MODEL_OPTIONS = tuple(field.name for field in dataclasses.fields(ModelOptions) if field.name != "options")
 
 
 @dataclasses.dataclass(frozen=True)
-class CompareOptions(ModuleOptions):
+class CompareOptions(ModelOptions):
     """Options of `manycaps compare`, with their defaults; see `manycaps compare --help`.
 
     Raises:

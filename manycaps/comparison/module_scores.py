@@ -13,8 +13,9 @@ import numpy as np
 
 from manycaps.catalog.command_options import encoder_options, option_flag
 from manycaps.catalog.installed_modules import advice_for, load, module_class
-from manycaps.catalog.modules import CLIP, COMPARED_MODULES, ENCODER_OPTIONS, MODULES, SET_MODULES, modules_with
-from manycaps.comparison.compare_options import MODULE_OPTIONS, CompareOptions
+from manycaps.catalog.module_options import DECIDED, assign_module_options, read_module_options
+from manycaps.catalog.modules import CLIP, COMPARED_MODULES, MODULES, SET_MODULES
+from manycaps.comparison.compare_options import MODEL_OPTIONS, CompareOptions
 from manycaps.comparison.read import MODULE, Exchange, ScoredSystem, SystemRow
 from manycaps.kit.errors import InputError
 from manycaps.kit.ngrams_documents import document_frequencies, warn_of_equal_documents
@@ -31,14 +32,6 @@ MOST_ALIKE, MOST_SHARED = -3.0, 0.5
 
 # Splits of a row that are enumerated; where a row has more, as many as `N_RESAMPLES` are drawn.
 MOST_SPLITS = 20_000
-
-
-# Of `MODULE_OPTIONS`, those that the answer beside people takes, too.
-OF_PARITY = ("tokenizer", "language", "language_model", *ENCODER_OPTIONS, "meteor15_data")
-
-
-# What its wording takes, where wording alone is compared.
-OF_WORDING = ("tokenizer", "language_model")
 
 
 def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> list[str]:
@@ -265,43 +258,42 @@ def warn_of_truncated(systems: Sequence[ScoredSystem], options: CompareOptions) 
         )
 
 
-def module_options(options: CompareOptions, modules: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return what every module is loaded with: the options that have an effect there."""
+def given_options(options: CompareOptions) -> dict[str, Any]:
+    """The options of modules that were given, by [MODULE.]NAME."""
+    named = {name: getattr(options, name) for name in MODEL_OPTIONS if getattr(options, name) is not None}
+    return named | read_module_options(options.options)
+
+
+def module_options(options: CompareOptions, modules: Sequence[str], distance: str) -> dict[str, dict[str, Any]]:
+    """Return what every module is loaded with: the options that have an effect there.
+
+    Args:
+        options: of the comparison.
+        modules: those that run, the one that compares with people among them.
+        distance: of that one; empty where it compares wording alone.
+
+    Raises:
+        ValueError: an option has no effect in any of them.
+    """
     given = given_options(options)
-    taken_options = {module: COMPARED_MODULES[module].compare_options for module in modules}
-    return {
-        module: module_class(module).effective_options({name: given[name] for name in given if name in taken})
-        for module, taken in taken_options.items()
-    }
-
-
-def parity_options(options: CompareOptions, distance: str) -> dict[str, Any]:
-    """Return what human_parity is loaded with beside its distance, none where people are not compared."""
-    given = {name: value for name, value in given_options(options).items() if name in OF_PARITY and distance}
-    effective = module_class(MODULE).effective_options({**given, "distance": distance or "bert"})
-    return {name: value for name, value in effective.items() if name in given}
-
-
-def check_used(options: CompareOptions, modules: Sequence[str], distance: str) -> None:
-    """Raise a ValueError if an option of modules is given that has an effect in none of those that run."""
-    used = {name for module_options_used in module_options(options, modules).values() for name in module_options_used}
-    used |= parity_options(options, distance).keys()
-    for name in given_options(options).keys() - used:
-        if name in OF_PARITY and distance:
+    assigned = assign_module_options(given, modules, DECIDED, MODEL_OPTIONS)
+    effective = {}
+    for module, own in assigned.items():
+        beside = {"distance": distance} if module == MODULE else {}
+        taken = module_class(module).effective_options(own | beside)
+        effective[module] = {name: value for name, value in taken.items() if name in own}
+    for target in given:
+        name = target.rpartition(".")[2]
+        if not any(name in own for own in effective.values()):
             raise InputError(
-                option_flag(name),
+                option_flag(target) if target in MODEL_OPTIONS else f"--option {target}",
                 "a distance or a metric that takes it",
-                f"--distance {distance} and {', '.join(modules) or 'no metric'}",
+                f"{f'--distance {distance} and ' * bool(distance)}{', '.join(_metrics(modules)) or 'no metric'}",
                 "Give others, or leave the option out.",
             )
-        raise InputError(
-            option_flag(name),
-            f"one of {modules_with(name)} among the metrics",
-            ", ".join(modules) or "none",
-            "Add it to -m, or leave the option out.",
-        )
+    return effective
 
 
-def given_options(options: CompareOptions) -> dict[str, Any]:
-    """The options of modules that were given."""
-    return {name: getattr(options, name) for name in MODULE_OPTIONS if getattr(options, name) not in (None, False)}
+def _metrics(modules: Sequence[str]) -> list[str]:
+    """The modules but those that compare with people."""
+    return [module for module in modules if module in COMPARED_MODULES]

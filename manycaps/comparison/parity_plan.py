@@ -8,6 +8,7 @@ import numpy as np
 
 from manycaps.catalog.command_options import encoder_options
 from manycaps.catalog.installed_modules import load
+from manycaps.catalog.module_options import DECIDED, assign_module_options, read_module_options
 from manycaps.catalog.modules import MODULES
 from manycaps.files.caption_tables import good_rows, open_source
 from manycaps.files.caption_tables.columns import as_columns
@@ -53,7 +54,8 @@ def plan(options: PlanOptions) -> PlannedTest:
     check_plan(1 if options.rows is None else options.rows, options.find, options.power, names)
     if options.wrong is not None:
         check_number("--wrong", options.wrong, 0, 1)
-    module = load(NAME, distance=options.distance, **encoder_options(options))
+    own = assign_module_options(read_module_options(options.options), [NAME], DECIDED)[NAME]
+    module = load(NAME, distance=options.distance, **encoder_options(options), **own)
     columns = as_columns(options.columns)
     source = open_source(options.pilot, options.references, columns, limit=options.limit, split=options.split)
     rows = list(good_rows(source.rows()))

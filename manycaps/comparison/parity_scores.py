@@ -10,7 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from manycaps.catalog.installed_modules import is_installed, load, module_class, progress_bars
-from manycaps.comparison.read import MODULE, NoDistances, ParityRows, SystemRow, UnsupportedSentence
+from manycaps.comparison.read import MODULE, WORDING, NoDistances, ParityRows, SystemRow, UnsupportedSentence
 from manycaps.comparison.wrong_captions import RowDistances, WrongCaptions, wrong_captions
 from manycaps.kit.parity_corpus import symmetric
 from manycaps.kit.parity_power import CONFIDENCE_LEVEL
@@ -206,7 +206,7 @@ def wording_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -
 
     Returns the rows by system, and how the numbers were made.
     """
-    module = load("wording", confidence_level=CONFIDENCE_LEVEL, **options)
+    module = load(WORDING, confidence_level=CONFIDENCE_LEVEL, **options)
     tokenizer, model = (
         module.load_options["tokenizer"],
         load_language_model(module.load_options["language_model"], module.load_options["tokenizer"]),

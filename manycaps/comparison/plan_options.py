@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from manycaps.catalog.command_options import Columns, EncoderOptions, Limit, Option, SplitName
+from manycaps.catalog.module_options import ModuleOptions
 from manycaps.catalog.modules import PARITY_DISTANCES
 
 WRONG_SHARE = (
@@ -25,6 +26,7 @@ class PlanOptions(EncoderOptions):
     rows: Annotated[int | None, Option("rows to be tested; default: as many as the pilot has", least=1)] = None
     distance: Annotated[str, Option("as in human_parity", choices=PARITY_DISTANCES)] = "bert"
     encoder: Annotated[str | None, Option("sentence encoder of the distance bert")] = None
+    options: ModuleOptions = None
     columns: Columns = None
     split: SplitName = None
     limit: Limit = None

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tqdm
 
+from manycaps.catalog.module_options import read_module_options
 from manycaps.catalog.modules import MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.files.caption_tables import BadRow, CaptionRow, good_rows, open_source
@@ -240,7 +241,7 @@ def read_captions(files: Mapping[str, str], options: CompareOptions) -> ReadCapt
         common_rows=options.common_rows,
         split=options.split,
         seed=options.seed,
-        tokenizer=options.tokenizer or "ptb",
+        tokenizer=str(read_module_options(options.options).get("tokenizer", "ptb")),
         systems_by=options.systems_by,
         aligned=options.aligned,
     )
@@ -512,7 +513,7 @@ def _captions_of(rows: Sequence[SystemRow]) -> tuple[list[Sequence[str]], list[l
     return [row.references or [] for row in rows], captions
 
 
-MODULE = "human_parity"
+MODULE, WORDING = "human_parity", "wording"
 
 
 # Values of rows that the comparison needs, by the names of the module and of folders of scores.

@@ -7,18 +7,15 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
+from manycaps.catalog.command_options import encoder_options
 from manycaps.catalog.installed_modules import load
-from manycaps.catalog.modules import ENCODER_OPTIONS, MODULES, SENTENCE_ENCODER, SET_MODULES
+from manycaps.catalog.modules import MODULES, SENTENCE_ENCODER, SET_MODULES
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.module_scores import (
-    OF_WORDING,
     CaptionScores,
     check_modules,
-    check_used,
     default_modules,
-    given_options,
     module_options,
-    parity_options,
     warn_of_truncated,
 )
 from manycaps.comparison.parity_scores import (
@@ -32,6 +29,7 @@ from manycaps.comparison.parity_scores import (
 )
 from manycaps.comparison.read import (
     MODULE,
+    WORDING,
     Exchange,
     NoDistances,
     ParityRows,
@@ -80,31 +78,37 @@ def score_captions(read: ReadCaptions, options: CompareOptions, embeddings: path
     distance, note = "", ""
     if all(len(row.references or ()) > 1 for row in rows):
         distance, note = choose_distance(options.distance, options.encoder)
-    check_used(options, modules, distance)
+    clusters = clusters_of(rows, options.clusters)
+    people = [MODULE] if distance else [WORDING] * wording_can_be_compared(rows, clusters)
+    given = module_options(options, [*modules, *people], distance)
     if embeddings is None:
-        return _score(read, modules, options, distance, note)
+        return _score(read, modules, options, given, clusters, distance, note)
     if distance != "bert" and all(MODULES[module].network != SENTENCE_ENCODER for module in modules):
         got = f"--distance {distance} and {', '.join(modules)}" if distance else ", ".join(modules)
         fix = "Give --distance bert, or leave --cache out."
         raise InputError("--cache", "a distance or a metric that embeds captions", got, fix)
     from manycaps.comparison.kept_embeddings import kept_embeddings
 
-    given = {name: getattr(options, name) for name in ENCODER_OPTIONS if getattr(options, name, None) is not None}
-    with kept_embeddings(embeddings, {**ENCODER_DEFAULTS, **given}):
-        return _score(read, modules, options, distance, note)
+    with kept_embeddings(embeddings, {**ENCODER_DEFAULTS, **encoder_options(options)}):
+        return _score(read, modules, options, given, clusters, distance, note)
 
 
 def _score(
-    read: ReadCaptions, modules: Sequence[str], options: CompareOptions, distance: str, note: str
+    read: ReadCaptions,
+    modules: Sequence[str],
+    options: CompareOptions,
+    given: Mapping[str, dict[str, Any]],
+    clusters: Sequence[Hashable] | None,
+    distance: str,
+    note: str,
 ) -> SystemScores:
     rows, media = read.rows, read.media
     names = list(rows[0].captions)
-    clusters = clusters_of(rows, options.clusters)
     # A column that nobody asked for is not read, not even for the page.
     rows = rows if "images" in media else [row._replace(image=None) for row in rows]
     rows = rows if "videos" in media else [row._replace(video=None) for row in rows]
     tests: dict[str, Any] = {"clusters": clusters, "n_resamples": options.n_resamples, "seed": options.seed}
-    scores = CaptionScores(rows, modules, module_options(options, modules), **tests)
+    scores = CaptionScores(rows, modules, given, **tests)
     parity: Mapping[str, ParityRows] = {}
     parity_results: dict[str, dict[str, Any]] = {}
     shared, wrong = list[SharedAnswers](), None
@@ -112,21 +116,19 @@ def _score(
         note = note or note_of_language(rows, distance, options.encoder)
         if distance == "cider" and len(rows) < 2:
             raise InputError("--distance cider", "2 rows to count words in", "1", "Add rows, or take another.")
-        given = {"distance": distance, "clusters": clusters} | parity_options(options, distance)
-        parity_scores = parity_of_captions(rows, given)
+        parity_scores = parity_of_captions(rows, {"distance": distance, "clusters": clusters, **given[MODULE]})
         parity, wrong = parity_scores.rows, parity_scores.wrong
         if options.full and len(names) > 1:
             shared = shared_answers(rows, parity_scores.distances_of, clusters)
         parity_results = {name: {MODULE: result} for name, result in parity_scores.results.items()}
-    elif wording_can_be_compared(rows, clusters):
-        given = {name: value for name, value in given_options(options).items() if name in OF_WORDING}
-        parity, made = wording_of_captions(rows, {"clusters": clusters, **given})
-        parity_results = {name: {"wording": {"signature": made}} for name in parity}
+    elif WORDING in given:
+        parity, made = wording_of_captions(rows, {"clusters": clusters, **given[WORDING]})
+        parity_results = {name: {WORDING: {"signature": made}} for name in parity}
     n_results = len(names) * len(modules) + (len(scores.list_exchanges()) if options.full else 0)
     with tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)
         exchanges = list(scores.exchanges(bar.update)) if options.full else []
-    sampling = {name: {"sample": {"signature": signature("sample", **given)}} for name, given in read.sampling.items()}
+    sampling = {name: {"sample": {"signature": signature("sample", **own)}} for name, own in read.sampling.items()}
     systems = [
         system._replace(
             results={**sampling.get(system.name, {}), **parity_results.get(system.name, {}), **system.results}

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from manycaps.catalog.command_options import option_flag
 from manycaps.catalog.modules import MODULES, ROW_VALUES
-from manycaps.comparison.compare_options import MODULE_OPTIONS, CompareOptions
+from manycaps.comparison.compare_options import MODEL_OPTIONS, CompareOptions
 from manycaps.comparison.read import (
     COLUMNS,
     NoDistances,
@@ -60,7 +60,7 @@ class ScoreFolder(NamedTuple):
 OF_CAPTIONS = (
     *("references", "columns", "split", "aligned", "systems_by", "common_rows"),
     *("images", "videos", "limit", "people", "distance"),
-    *MODULE_OPTIONS,
+    *(*MODEL_OPTIONS, "options"),
 )
 
 

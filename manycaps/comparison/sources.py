@@ -3,12 +3,13 @@
 import os
 from collections.abc import Sequence
 
+from manycaps.catalog.module_options import read_module_options
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.files.caption_tables.files import expand_braces, is_local, quote_source, table_files
 from manycaps.kit.errors import InputOSError
 
-# Options that name a folder, and those that name a file.
-FOLDERS, FILES = ("images", "videos"), ("language_model",)
+# Options that name a folder; and options of modules that name a file.
+FOLDERS, FILES = ("images", "videos"), ("language_model", "document_frequency")
 
 
 def check_sources(options: CompareOptions) -> None:
@@ -24,14 +25,14 @@ def check_sources(options: CompareOptions) -> None:
         if is_local(path) and not os.path.isdir(os.path.expanduser(path)):
             for file in table_files([path]):
                 _check_readable(file.path)
-    for name in (*FOLDERS, *FILES):
-        path, wanted = getattr(options, name), "a folder" if name in FOLDERS else "a file"
-        if path is None or not is_local(path):
-            continue
-        if not os.path.exists(os.path.expanduser(path)):
-            where = f"--{name.replace('_', '-')}"
-            raise InputOSError(where, f"{wanted} that exists", quote_source(path), "Check the path.")
-        if name in FILES:
+    for name in FOLDERS:
+        path = getattr(options, name)
+        if path is not None and is_local(path) and not os.path.exists(os.path.expanduser(path)):
+            raise InputOSError(f"--{name}", "a folder that exists", quote_source(path), "Check the path.")
+    for name, path in read_module_options(options.options).items():
+        if name.rpartition(".")[2] in FILES and isinstance(path, str) and is_local(path):
+            if not os.path.exists(os.path.expanduser(path)):
+                raise InputOSError(f"--option {name}", "a file that exists", quote_source(path), "Check the path.")
             _check_readable(os.path.expanduser(path))
 
 

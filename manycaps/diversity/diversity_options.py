@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from manycaps.catalog.command_options import EncoderName, EncoderOptions, Option
+from manycaps.catalog.module_options import ModuleOptions
 from manycaps.kit.errors import InputError
 from manycaps.kit.sets_classes import CLASS_RULES
 
@@ -43,12 +44,16 @@ class DiversityOptions(EncoderOptions):
         str | None, Option("with --sets: rows whose ids have the same match belong together", "REGEX")
     ] = None
 
+    options: ModuleOptions = None
+
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
         from manycaps.kit.diversity_captions import check_word_source
 
         super().__post_init__()
         check_word_source(self.tokenizer)
+        if self.options and not self.sets:
+            raise InputError("--option", "--sets beside it", "none", "Give --sets, or leave this out.")
         needed = {"equivalent": ("sets", None), "clusters": ("sets", None), "classes": ("equivalent", "first")}
         for name, (other, default) in needed.items():
             if getattr(self, name) != default and not is_given(getattr(self, other)):

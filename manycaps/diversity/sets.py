@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.catalog.command_options import encoder_options
+from manycaps.catalog.module_options import DECIDED, assign_module_options, read_module_options
 from manycaps.catalog.modules import ENCODER_OPTIONS
 from manycaps.comparison.read import SystemRow, clusters_of
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions
@@ -33,6 +34,9 @@ from manycaps.kit.sets_homogeneity import (
 from manycaps.kit.sets_intervals import mean_interval, mean_of_rows
 from manycaps.kit.sets_vendi import unit_rows
 from manycaps.kit.words_tokenizers import ngram_tokens, tokenize_rows
+
+# The module that measures.
+SLUG = "set_diversity"
 
 
 class SetValue(NamedTuple):
@@ -212,7 +216,8 @@ def set_options(options: DiversityOptions) -> dict[str, Any]:
         given |= ({"encoder": PAPER_ENCODER} if options.semantic else {}) | encoder_options(options)
     if options.equivalent is not None:
         given |= {"equivalent": options.equivalent, "classes": options.classes}
-    return given
+    decided = (*DECIDED, *given, "document_frequency", "quality")
+    return given | assign_module_options(read_module_options(options.options), [SLUG], decided)[SLUG]
 
 
 def set_figures(rows: SourceRows, options: DiversityOptions) -> SetFigures:
@@ -230,7 +235,7 @@ def set_figures(rows: SourceRows, options: DiversityOptions) -> SetFigures:
     joined = [[text for row in together for text in row] for together in zip(*texts.values(), strict=True)]
     documents = document_frequencies(tokenize_rows(joined, options.tokenizer))
     table = {"n_documents": max(2, len(joined)), "document_frequency": documents}
-    module = load("set_diversity", details=True, document_frequency=table, **set_options(options))
+    module = load(SLUG, details=True, document_frequency=table, **set_options(options))
     results: dict[str, dict[str, Any]] = {}
     for name, own in texts.items():
         results[name] = module.compute(predictions=own)

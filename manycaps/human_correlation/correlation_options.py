@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from manycaps.catalog.command_options import Columns, Limit, Option, Seed, SplitName, check_options, comma_list
+from manycaps.catalog.module_options import ModuleOptions
 from manycaps.catalog.modules import PARITY_DISTANCES
 
 
@@ -25,13 +26,15 @@ class CorrelationOptions:
     limit: Limit = None
     seed: Seed = 0
     config: Annotated[str | None, Option("of --metric: config_name, for example references")] = None
-    # At load time.
-    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    options: ModuleOptions = None
     key: Annotated[str | None, Option("of --metric: key of the result, if not its name")] = None
     lower_is_better: Annotated[bool, Option("of --metric: reverse the sign, as for trm_*")] = False
     against: Annotated[str | None, Option("second metric, to test the first one against", "METRIC")] = None
     against_config: Annotated[str | None, Option("as --config")] = None
-    against_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    against_options: Annotated[
+        Sequence[str] | Mapping[str, Any] | None,
+        Option("of the second metric", "NAME=VALUE", name="against-option", repeats=True),
+    ] = None
     against_key: Annotated[str | None, Option("as --key")] = None
     against_lower_is_better: Annotated[bool, Option("as --lower-is-better")] = False
     data: Annotated[pathlib.Path | None, Option("local folder or file instead of the public copy")] = None
@@ -67,4 +70,5 @@ class RatingOptions:
     clusters: Annotated[str | None, Option("ids with the same match belong together", "PATTERN")] = None
     limit: Limit = None
     distance: Annotated[str | None, Option("of human_parity", choices=PARITY_DISTANCES)] = None
+    options: ModuleOptions = None
     seed: Seed = 0

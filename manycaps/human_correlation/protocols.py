@@ -1,6 +1,5 @@
 """How well does a metric agree with people? The usual benchmarks of captioning metrics, for any evaluate module."""
 
-import json
 import math
 import pathlib
 from collections import Counter
@@ -11,6 +10,7 @@ import evaluate
 import numpy as np
 
 from manycaps.catalog.installed_modules import advice_for, load, module_folders
+from manycaps.catalog.module_options import read_module_options
 from manycaps.catalog.modules import MODULES
 from manycaps.files.result_tables import align_columns
 from manycaps.human_correlation.agreement import CONFIDENCE, Agreement, difference, kendall
@@ -34,7 +34,7 @@ from manycaps.human_correlation.protocol_figures import (
 )
 from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED, PUBLISHED_SYSTEMS
 from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, video_value
-from manycaps.kit.errors import InputError, errors_of_others, quote_value, reason_of
+from manycaps.kit.errors import InputError, errors_of_others, quote_value
 from manycaps.kit.files import no_such_path
 from manycaps.kit.parity_words import rounded_p_value
 
@@ -226,29 +226,9 @@ def _format_interval(ends: tuple[float, float], form: str) -> str:
     return "-" if math.isnan(ends[0]) else f"[{ends[0]:{form}}, {ends[1]:{form}}]"
 
 
-def load_options(text: str, argument: str = "--options") -> dict[str, Any]:
-    """Return the options that an argument gives as JSON; raise a ValueError if it is no object.
-
-    >>> load_options('{"device": "cpu"}')
-    {'device': 'cpu'}
-    """
-    try:
-        options, reason = json.loads(text), ""
-    except (ValueError, RecursionError) as error:
-        options, reason = text, f" ({reason_of(error)})"
-    if not isinstance(options, dict):
-        raise InputError(
-            argument,
-            "an object in JSON",
-            f"{quote_value(options)}{reason}",
-            'Write for example \'{"device": "cuda"}\'.',
-        )
-    return options
-
-
 def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> Any:
     """Load a module of this collection, or any other one that evaluate finds."""
-    expected, fix = "the name or the path of an evaluate module", "Check --config and --options, too."
+    expected, fix = "the name or the path of an evaluate module", "Check --config and --option, too."
     with errors_of_others("--metric", expected, f"{advice_for(name)} {fix}", quote_value(name), (ImportError,)):
         return (load if name in module_folders() else evaluate.load)(name, config_name=config, **options)
 
@@ -270,11 +250,12 @@ def load_metrics(options: CorrelationOptions) -> list[LoadedMetric]:
         config, given, key, is_reversed = (
             getattr(options, f"{prefix}{name}") for name in ("config", "options", "key", "lower_is_better")
         )
+        given = read_module_options(given)
         if chosen is None:
             if config or given or key or is_reversed:
                 raise InputError("--against", "a metric for the other options of --against", "none", "Name it.")
             continue
-        module = load_metric(chosen, config, given)
+        module = load_metric(chosen, config, {name.removeprefix(f"{chosen}."): given[name] for name in given})
         name = published_key(module.name, config, key)
         if name == "meteor" and getattr(module, "load_options", {}).get("meteor") == "1.5":
             name = "meteor15"

@@ -42,7 +42,7 @@ LEAST_CAPTIONS = 5
 REPORT = "comparison.json"
 
 # Options that only a comparison takes.
-OF_COMPARE = ("references", "metrics", "names", "columns", "split", "common_rows", "limit", "distance")
+OF_COMPARE = ("references", "metrics", "names", "columns", "split", "common_rows", "limit", "distance", "options")
 
 # Parts of keys whose numbers say how sure another number is, and not how a system writes.
 OF_CERTAINTY = ("_ci_low", "_ci_high", "p_value", "smallest_p", "statistic", "n_rows", "_expected", "_of_people")

@@ -10,6 +10,8 @@ import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from manycaps.catalog.installed_modules import module_folder
+from manycaps.catalog.module_options import assign_module_options, read_module_options
 from manycaps.catalog.modules import MODULES, WORD_COUNTS
 from manycaps.files.caption_tables import BadRow, CaptionRow, CaptionSource, bad_row_error, open_source
 from manycaps.files.caption_tables.columns import as_columns
@@ -138,33 +140,15 @@ def run_settings_of(options: ScoreOptions) -> RunSettings:
 
 
 def metric_options(options: ScoreOptions) -> dict[str, dict[str, Any]]:
-    """Assign each option to its metric; raise a ValueError if it has no value, or no metric has it.
-
-    NAME=VALUE is for every metric that has the option, METRIC.NAME=VALUE for one; a VALUE is JSON, or text.
-    """
-    from manycaps.catalog.installed_modules import load, module_folder
-
+    """Assign each option to its metric; raise a ValueError if it has no value, or no metric has it."""
     given = options.metrics if isinstance(options.metrics, Mapping) else {name: {} for name in options.metrics}
-    chosen = {name: dict(own) for name, own in given.items()}
-    for name in chosen:
+    for name in given:
         module_folder(name, "--metrics")
-    known = {name: {"config_name", *load(name).DEFAULTS} for name in chosen}
-    if options.device is not None and not any("device" in names for names in known.values()):
-        raise InputError("--device", "a metric with a model", ", ".join(chosen), "Leave this option out.")
-    for text in [*(options.options or ()), *([] if options.device is None else [f"device={options.device}"])]:
-        target, separator, value = text.partition("=")
-        metric, _, option = target.rpartition(".")
-        takers = [name for name in chosen if metric in ("", name) and option in known[name]]
-        if not separator or not takers:
-            raise InputError(
-                f"--option {text}",
-                f"NAME=VALUE or METRIC.NAME=VALUE with an option of {', '.join(chosen)}",
-                "none of these",
-                f"They have {', '.join(sorted(set().union(*known.values())))}.",
-            )
-        for name in takers:
-            chosen[name][option] = _parse_value(value)
-    return chosen
+    if options.device is not None and not any("device" in MODULES[name].options for name in given):
+        raise InputError("--device", "a metric with a model", ", ".join(given), "Leave this option out.")
+    device = {} if options.device is None else {"device": options.device}
+    assigned = assign_module_options(read_module_options(options.options) | device, list(given))
+    return {name: {**own, **assigned[name]} for name, own in given.items()}
 
 
 def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
@@ -264,10 +248,3 @@ def _difference(key: str, before: dict[str, Any], now: dict[str, Any]) -> str:
 def _modification_time(path: str) -> int | None:
     """Time of a local file's last change; None for others, whose size must do."""
     return os.stat(path).st_mtime_ns if is_local(path) else None
-
-
-def _parse_value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):  # also a number of 5,000 digits, and 100,000 brackets
-        return text

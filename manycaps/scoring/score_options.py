@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from manycaps.catalog.command_options import Columns, Option, SplitName, check_options, comma_list
+from manycaps.catalog.module_options import ModuleOptions
 from manycaps.kit.errors import InputError, InputTypeError, quote_path
 
 # Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
@@ -61,9 +62,7 @@ class ScoreOptions:
         Option("size of a part; default: 1/32 of the input, 1 to 16 MiB", "MB", name="part-size", convert=mebibytes),
     ] = None
     # Beside the options in `metrics`.
-    options: Annotated[
-        Sequence[str] | None, Option("of a module", "[METRIC.]NAME=VALUE", name="option", repeats=True)
-    ] = None
+    options: ModuleOptions = None
     device: Annotated[str | None, Option("of the models, such as cuda; default: the best one")] = None
 
     def __post_init__(self) -> None:

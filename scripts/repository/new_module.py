@@ -23,7 +23,7 @@ from scripts.repository import sync_kit
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "scripts" / "repository" / "module_template"
 
-CATALOG = ROOT / "manycaps" / "catalog.py"
+CATALOG = ROOT / "manycaps" / "catalog" / "modules.py"
 
 # Folder of a module's folder by kind.
 KINDS = {"metric": "metrics", "measurement": "measurements"}

@@ -195,7 +195,7 @@ def sync_declared(check: bool) -> Iterator[str]:
 
     It is what the catalog has of classes and cards without loading them.
     """
-    path = ROOT / "manycaps" / "declared.json"
+    path = ROOT / "manycaps" / "catalog" / "declared.json"
     if not path.exists():
         return
     from manycaps.catalog.installed_modules import module_class
@@ -211,6 +211,7 @@ def sync_declared(check: bool) -> Iterator[str]:
         facts = {
             "title": re.findall("^title: (.+)$", card, re.MULTILINE)[0],
             "columns": module.OWN_COLUMNS,
+            "options": list(module.DEFAULTS),
             "is_distribution": issubclass(module, SetMetric),
             "counts_documents": "document_frequency" in module.DEFAULTS,
             "variants": list(VARIANTS) * ("variant" in module.DEFAULTS),

@@ -366,7 +366,7 @@ def test_tokenizers_and_languages_by_name(tmp_path):
     texts = segments("de", 12)
     captions = [[text] for text, _ in texts]
     rows = {"first": captions, "second": captions[1:] + captions[:1], "references": [others for _, others in texts]}
-    options = ["-m", "meteor15,bleu_rouge", "--tokenizer", "intl", "--language", "de"]
+    options = ["-m", "meteor15,bleu_rouge", "--option", "tokenizer=intl", "--option", "language=de"]
     found = compare_in(tmp_path, write_captions(tmp_path, rows), *options, names=("first", "second"))["metrics"]
     for module, key, options in (("meteor15", "meteor15", {"language": "de"}), ("bleu_rouge", "bleu_4", {})):
         expected = load(module, tokenizer="intl", details=True, **options).compute(

@@ -64,9 +64,9 @@ OF_IMAGES = [name for name, benchmark in BENCHMARKS.items() if benchmark.kind in
 @pytest.mark.parametrize("benchmark", OF_IMAGES)
 def test_every_benchmark_runs_end_to_end(run, benchmark, made_benchmarks):
     kind = BENCHMARKS[benchmark].kind
-    options = json.dumps({"checkpoint": small_checkpoint(), "device": "cpu"})
+    options = ("--option", f"checkpoint={small_checkpoint()}", "--option", "device=cpu")
     metric, data = "ref_pac_score" if benchmark == "foil" else "pac_score", made_benchmarks / f"{kind}.jsonl"
-    line = ("--benchmark", benchmark, "--metric", metric, "--options", options, "--data", data)
+    line = ("--benchmark", benchmark, "--metric", metric, *options, "--data", data)
     code, out, err = run("human-correlation", *line)
     assert code == 0, err
     lines = {line.split()[0]: line.split()[1:] for line in out.splitlines()[2:]}

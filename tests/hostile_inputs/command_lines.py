@@ -192,9 +192,8 @@ MISTAKES: dict[str, dict[str, str]] = {
     "diversity": {"no_folder": "--output {folder}/no/out.html", "encoder": "--encoder {folder}"},
     "quickstart": {"output_in_a_file": "--output {folder}/rows.jsonl/x"},
     "human-correlation": {
-        "options_text": "--options many",
-        "options_null": "--options null",
-        "options_brackets": f"--options {BRACKETS}",
+        "option_without_value": "--option many",
+        "option_brackets": f"--option device={BRACKETS}",
         "metric_is_a_file": "--metric {folder}/rows.jsonl",
         "references_no_number": "--references many",
     },

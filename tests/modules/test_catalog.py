@@ -8,7 +8,6 @@ import evaluate
 import pytest
 
 from manycaps.catalog.modules import COMPARED_MODULES, EMBEDDINGS, METEOR_SUMS, MODULES, MOMENTS
-from manycaps.comparison.compare_options import MODULE_OPTIONS
 from manycaps.comparison.module_scores import check_modules
 from manycaps.scoring.scorer import Scorer
 from tests.modules.conftest import FOLDERS, ROOT
@@ -33,7 +32,7 @@ def test_the_record_is_that_of_the_module(folder):
     record, module = MODULES[folder.name], load_module(folder)
     assert bool(record.network) == imports_torch(folder)
     assert (record.reduction in (EMBEDDINGS, MOMENTS)) == ("pooled" in module.DEFAULTS)
-    assert set(record.compare_options) <= set(module.DEFAULTS) & set(MODULE_OPTIONS)
+    assert record.options == tuple(module.DEFAULTS)
     for name in record.config_names:
         evaluate.load(str(folder), name, **load_options(folder.name))
 
@@ -41,7 +40,7 @@ def test_the_record_is_that_of_the_module(folder):
 def test_the_values_of_the_record_are_in_the_result(folder):
     record = MODULES[folder.name]
     options = {"p_value": "exact"} if record.is_distribution else {}
-    options |= {"best_of": True} if "best_of" in record.compare_options else {}
+    options |= {"best_of": True} if "best_of" in record.options else {}
     result = load_module(folder).compute(**SAMPLE_INPUTS[folder.name], details=True, **options)
     for value in record.values:
         per_row = result[f"{value.key}_per_row"]

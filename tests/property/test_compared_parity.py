@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.comparison import parity
+from manycaps.comparison import system_parity
 from manycaps.comparison.parity import compare_parity, parity_of_systems
 from manycaps.comparison.parity_scores import row_distances
 from manycaps.comparison.read import ParityRows
@@ -126,7 +126,7 @@ def pairs_alone(monkeypatch):
     for name in ("LEAST_DRAWS", "MOST_DRAWS"):
         for module in (parity_faults, parity_tails):
             monkeypatch.setattr(module, name, 9)
-    monkeypatch.setattr(parity, "list_captions", lambda *_: dict.fromkeys(parity.LISTS, ()))
+    monkeypatch.setattr(system_parity, "list_captions", lambda *_: dict.fromkeys(system_parity.LISTS, ()))
 
 
 def comparisons(n_trials, damages, seed, n_rows):

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
 from manycaps.catalog.command_options import Option, Seed, check_options
+from manycaps.catalog.module_options import ModuleOptions
 from manycaps.catalog.modules import PARITY_DISTANCES
 from manycaps.kit.errors import InputError
 from manycaps.sampling.decoding_setting import MaxNewTokens, Setting
@@ -82,6 +83,7 @@ class DecodingOptions:
     budget: Annotated[int | None, Option("rows to sample, over all settings", least=1)] = None
     distance: Annotated[str | None, Option("of captions", choices=PARITY_DISTANCES)] = None
     encoder: Annotated[str | None, Option("sentence encoder")] = None
+    options: ModuleOptions = None
     n_resamples: Annotated[int, Option("sign flips of the tests of pairs", least=1, most=10_000_000)] = 9_999
     # Of these and of the halves.
     seed: Seed = 0

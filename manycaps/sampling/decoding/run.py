@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.catalog.command_options import options_of
+from manycaps.catalog.module_options import DECIDED, assign_module_options, read_module_options
 from manycaps.comparison.parity import systems_against_people
 from manycaps.comparison.parity_pairs import DRAWS_A_PAIR, compare_pairs
 from manycaps.comparison.parity_scores import choose_distance, parity_of_captions
-from manycaps.comparison.read import PEOPLE, ParityRows, SystemRow, clusters_of, read_systems
+from manycaps.comparison.read import MODULE, PEOPLE, ParityRows, SystemRow, clusters_of, read_systems
 from manycaps.comparison.system_parity import ROUNDING, SystemParity
 from manycaps.diversity.rows.ordered import token_metric
 from manycaps.files.caption_tables import CaptionRow, good_rows, open_source
@@ -91,6 +92,7 @@ class Judge:
         self.distance, self.note = choose_distance(options.distance, options.encoder)
         self._loaded = {"distance": self.distance, "clusters": None}
         self._loaded |= {} if options.encoder is None else {"encoder": options.encoder}
+        self._loaded |= assign_module_options(read_module_options(options.options), [MODULE], DECIDED)[MODULE]
         self.signature = ""
         # Of the tests of pairs.
         self.tests: dict[str, Any] = {

@@ -76,7 +76,19 @@ def test_options_are_checked_before_a_file_is_read(options, message):
     ("options", "message"),
     [
         ({"columns": {"captions": "text"}}, "columns: expected roles out of predictions, references, id, image"),
-        ({"best_of": True}, "--best-of: expected one of coco_caption among the metrics, got trm_cider. Add it to -m"),
+        (
+            {"options": {"best_of": True}},
+            "--option best_of: expected an option of trm_cider, human_parity, got none of these. They have batch_size,",
+        ),
+        (
+            {"options": ["meteor15.language=de"]},
+            "--option meteor15.language: expected an option of trm_cider, human_parity, got none of these",
+        ),
+        (
+            {"options": ["seed=1"]},
+            "--option seed: expected an option of trm_cider, human_parity, got one that the command decides itself",
+        ),
+        ({"options": ["best"]}, "--option best: expected [MODULE.]NAME=VALUE, got no equals sign."),
         (
             {"encoder": "x"},
             "--encoder: expected a distance or a metric that takes it, got --distance cider and trm_cider",
@@ -86,8 +98,8 @@ def test_options_are_checked_before_a_file_is_read(options, message):
             "--device: expected a distance or a metric that takes it, got --distance cider and trm_cider",
         ),
         (
-            {"meteor15_data": "x"},
-            "--meteor15-data: expected a distance or a metric that takes it, got --distance cider",
+            {"options": {"meteor15_data": "x"}},
+            "--option meteor15_data: expected a distance or a metric that takes it, got --distance cider",
         ),
     ],
 )
@@ -101,7 +113,8 @@ def test_the_best_caption_of_each_row_beside_the_mean(tmp_path):
     """Of files of captions and of folders of scores alike; a system of one caption has the same numbers twice."""
     files, data = write_captions(tmp_path, caption_rows(6)), str(small_meteor15_data())
     columns, names = {"predictions": "captions"}, ["base", "repeating"]
-    chosen = {"metrics": ["coco_caption"], "columns": columns, "meteor15_data": data, "best_of": True}
+    chosen = {"metrics": ["coco_caption"], "columns": columns}
+    chosen["options"] = {"meteor15_data": data, "coco_caption.best_of": True}
     numbers = compare(options_of(files, "repeating", **chosen)).to_dict()["metrics"]
     singles = ["CIDEr", "METEOR", "Bleu_4", "ROUGE_L"]
     assert list(numbers) == [*singles, *(f"{key}_best_of" for key in singles)]

@@ -31,8 +31,8 @@ MISSING = [
     ("base.jsonl no*.jsonl -r references.jsonl", "no*.jsonl: expected a file, a folder or a pattern"),
     ("base.jsonl -r references.jsonl --images none", "--images: expected a folder that exists, got none."),
     (
-        "base.jsonl -r references.jsonl --language-model none",
-        "--language-model: expected a file that exists, got none.",
+        "base.jsonl -r references.jsonl --option language_model=none",
+        "--option language_model: expected a file that exists, got none.",
     ),
     ("--scores none.csv", "none.csv: expected a file, a folder or a pattern of files, got none."),
     ("base.pdf -r references.jsonl", "base.pdf: expected a table that ends in .parquet"),

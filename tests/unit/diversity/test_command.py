@@ -10,12 +10,12 @@ from manycaps import functional
 from manycaps.commands import command_line
 from manycaps.diversity import DiversityOptions, diversity
 from manycaps.diversity import measured as engine
+from manycaps.diversity import page as diversity_page
 from manycaps.diversity.leave_one_out import FEWEST_ROWS, RowSample, reference_curves, variance_curve
 from manycaps.diversity.plots import vocabulary_plot
 from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 from manycaps.files.caption_tables import CaptionColumn, caption_lists, open_captions
 from manycaps.files.caption_tables.files import source_name
-from manycaps.report import diversity_page
 from tests.large_packages import datasets
 from tests.refusals import assert_refused
 

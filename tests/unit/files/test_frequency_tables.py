@@ -90,10 +90,10 @@ def test_a_command_refuses_a_table_of_another_tokenizer(tables, tmp_path, capsys
         [
             "compare",
             file,
-            "--tokenizer",
-            "char",
-            "--language-model",
-            str(tables["language_model"]),
+            "--option",
+            "tokenizer=char",
+            "--option",
+            f"language_model={tables['language_model']}",
             "-o",
             str(tmp_path / "c"),
         ]

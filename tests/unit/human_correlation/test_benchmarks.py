@@ -94,7 +94,7 @@ def run(capsys, *arguments):
 
 
 def emscore_options():
-    return json.dumps({"checkpoint": small_checkpoint(), "device": "cpu"})
+    return ("--option", f"checkpoint={small_checkpoint()}", "--option", "device=cpu")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def emscore_options():
     ids=["none", "one"],
 )
 def test_vatex_eval_by_the_command(vatex, capsys, more, published):
-    common = ("--benchmark", "vatex-eval", "--metric", "emscore_pac", "--data", vatex, "--options", emscore_options())
+    common = ("--benchmark", "vatex-eval", "--metric", "emscore_pac", "--data", vatex, *emscore_options())
     status, printed = run(capsys, *common, *more)
     assert status == 0, printed.err
     (line,) = (line for line in printed.out.splitlines() if line.startswith("tau_b"))
@@ -216,7 +216,7 @@ def test_a_paragraph_is_the_mean_of_its_sentences(activitynet):
     ids=str,
 )
 def test_activitynet_foil_by_the_command(activitynet, capsys, more, published):
-    common = ("--benchmark", "activitynet-foil", "--metric", "emscore_pac", "--options", emscore_options())
+    common = ("--benchmark", "activitynet-foil", "--metric", "emscore_pac", *emscore_options())
     status, printed = run(capsys, *common, "--data", activitynet, *more)
     assert status == 0, printed.err
     assert f" {published} " in printed.out
@@ -280,8 +280,7 @@ def test_abstract_50s_by_the_command(tmp_path, capsys):
     status, printed = run(capsys, *arguments, "--data", tmp_path)
     assert status == 0, printed.err
     assert "accuracy" in printed.out
-    options = json.dumps({"checkpoint": small_checkpoint(), "device": "cpu"})
-    status, printed = run(capsys, *arguments[:3], "pac_score", "--options", options, "--data", tmp_path)
+    status, printed = run(capsys, *arguments[:3], "pac_score", *emscore_options(), "--data", tmp_path)
     assert status
     assert printed.err.startswith("--data: expected the column img for a metric of images, got rows without it. Give a")
 
@@ -468,7 +467,7 @@ def test_the_published_correlations(data_folder, capsys, metric, key, tau_b, tau
 
 
 def test_a_metric_of_candidates_is_read_by_its_key(release, capsys):
-    options = ("--metric", str(METRICS / "human_parity"), "--options", '{"distance": "meteor", "p_value": "none"}')
+    options = ("--metric", str(METRICS / "human_parity"), "--option", "distance=meteor", "--option", "p_value=none")
     code, lines, _ = run_command(capsys, release, *options, "--key", "distance", "--lower-is-better")
     assert code == 0
     nearer = [float(line[1]) for line in lines[2:4]]

@@ -144,11 +144,11 @@ def test_a_row_without_a_video_is_refused_by_a_metric_of_videos():
 
 def test_messages_of_the_second_metric(run):
     no_metric = "--against: expected a metric for the other options of --against, got none"
-    bad_json = ("--against", "bleu_rouge", "--against-options", "[1")
+    bad_json = ("--against", "bleu_rouge", "--against-option", "one")
     against = ("--against", "meteor15")
     for benchmark, more, message in (
         ("composite", ("--against-key", "bleu_1"), f"{no_metric}. Name"),
-        ("composite", bad_json, "--against-options: expected an object in JSON, got '[1"),
+        ("composite", bad_json, "--option one: expected [MODULE.]NAME=VALUE, got no equals sign"),
         ("coco-systems", against, "--against: expected a benchmark of judged captions, got coco-systems, which has"),
     ):
         status, _, error = run(some_rows(), *more, benchmark=benchmark)

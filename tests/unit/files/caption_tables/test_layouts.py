@@ -140,7 +140,8 @@ def test_captions_without_a_token_are_those_of_the_tokenizer_that_is_given(line,
     monkeypatch.chdir(tmp_path)
     for tokenizer, is_empty in (("ptb", True), ("none", False)):
         overwrite = ["--overwrite"] if line.startswith("compare") else []
-        assert main([*line.split(), "--tokenizer", tokenizer, *overwrite]) == 0, capsys.readouterr().err
+        given = ["--option", f"tokenizer={tokenizer}"] if overwrite else ["--tokenizer", tokenizer]
+        assert main([*line.split(), *given, *overwrite]) == 0, capsys.readouterr().err
         printed = capsys.readouterr()
         text = " ".join((printed.err + printed.out).split())
         assert ("(6 of them have characters, but no token)" in text) == is_empty
