@@ -174,6 +174,8 @@ def make_trainer(output: pathlib.Path, epochs: int) -> SamplingTrainer:
         predict_with_generate=True,
         # Unset, generation stops at 20 tokens in the middle of longer captions.
         generation_max_length=MAX_TOKENS,
+        # Every value of compute_metrics is a curve: tensorboard --logdir trained/
+        report_to="tensorboard",
         # The model takes none of the columns by their names: the collator needs them all.
         remove_unused_columns=False,
         eval_strategy="epoch",
@@ -189,7 +191,6 @@ def make_trainer(output: pathlib.Path, epochs: int) -> SamplingTrainer:
         # Unset, larger is taken for better; T2 is a distance.
         greater_is_better=False,
         logging_strategy="epoch",
-        report_to="none",
         disable_tqdm=True,
         use_cpu=True,
     )

@@ -10,9 +10,10 @@ and the means of experts' ratings on four scales, to which the study adds their 
 systems stand in: captions of the bundled scenes, of which more and more describe another scene, "rated" by their
 number, and "naturalness" by how many are cut after five words; for a look at the program, not at raters.
 
-Written: human_ratings.csv, by the distance of `human_parity`, or "metrics" for the numbers of `coco_caption`:
-Spearman's rho and Kendall's tau_b of each number with each scale, with intervals, as `manycaps human-correlation
---ratings` gives them; and the picture, in which the grey band is what unrelated numbers reach in 95% of cases.
+Written: human_ratings_systems.csv, the numbers of every system; and human_ratings.csv, by the distance of
+`human_parity`, or "metrics" for the numbers of `coco_caption`: Spearman's rho and Kendall's tau_b of each number with
+each scale, with intervals, as `manycaps human-correlation --ratings` gives them; and the picture, in which the grey
+band is what unrelated numbers reach in 95% of cases.
 """
 
 import functools
@@ -53,9 +54,16 @@ NAME = "human_ratings"
 KEY = ("measure",)
 COLUMNS = ("number", "scale", "n_systems", "rho", "rho_low", "rho_high", "tau_b", "tau_b_low", "tau_b_high")
 
+# The table of systems, and what of human parity is shown of each.
+SYSTEMS, OF_SYSTEMS = "human_ratings_systems", ("system", "number", "value")
+SHOWN = (
+    *("faults", "unsupported_share", "omitted_share", "odd_wording_share", "repeated_share"),
+    *("words_per_text", "rows_needed"),
+)
+
 # Names of the distances, and the module of the plain metrics.
 DISTANCES = {"meteor": "meteor", "MiniLM": "bert"}
-METRICS = "coco_caption"
+METRICS, METRICS_NAME = "coco_caption", "metrics"
 
 # What the COCO caption code reports.
 REPORTED = ("Bleu_4", "METEOR", "ROUGE_L", "CIDEr")
@@ -109,8 +117,8 @@ def read_rated(options: Options) -> RatedCaptions:
     return RatedCaptions([own[:N_REFERENCES] for own in images], systems, ratings)
 
 
-def lines_of(rated: RatedCaptions, measure: str) -> Iterator[list[Any]]:
-    """Yield how each number of a measure agrees with each scale."""
+def numbers_of_systems(rated: RatedCaptions, measure: str) -> dict[str, SystemNumbers]:
+    """Return every number of a measure, by system."""
     is_parity = measure in DISTANCES
     module = manycaps.load("human_parity", distance=DISTANCES[measure]) if is_parity else manycaps.load(METRICS)
     system_numbers: dict[str, SystemNumbers] = {}
@@ -120,11 +128,48 @@ def lines_of(rated: RatedCaptions, measure: str) -> Iterator[list[Any]]:
             result = module.compute(predictions=[[text] for text in captions], references=rated.references)
         values = {key: value for key, value in result_numbers(result).items() if is_parity or key in REPORTED}
         system_numbers[name] = SystemNumbers(values, {})
+    return system_numbers
+
+
+def system_lines(system_numbers: Mapping[str, SystemNumbers]) -> Iterator[list[Any]]:
+    """Yield the numbers of every system."""
+    for system, measured in system_numbers.items():
+        for number, value in measured.values.items():
+            yield [system, number, value]
+
+
+def agreement_lines(rated: RatedCaptions, system_numbers: dict[str, SystemNumbers]) -> Iterator[list[Any]]:
+    """Yield how each number of a measure agrees with each scale."""
     scales = tuple(rated.ratings)
     means = {(name, ""): np.array([rated.ratings[scale][name] for scale in scales]) for name in rated.systems}
     agreement = compare_with_ratings(Ratings(scales, means, False, {}), system_numbers, [], [])
     for figure in agreement.figures:
         yield [figure.number, figure.scale, figure.n, *figure[5:]]
+
+
+def system_table(lines: Sequence[Line], rated: RatedCaptions) -> None:
+    """Print the numbers of every system beside what the raters said, the best of the last scale first."""
+    distances = [measure for measure in distinct(lines, "measure") if measure in DISTANCES]
+    shown = [(distances[-1], number) for number in SHOWN] if distances else []
+    shown += [(METRICS_NAME, number) for number in REPORTED if METRICS_NAME in distinct(lines, "measure")]
+    first = next(reversed(rated.ratings))
+    print_table(
+        ["system", *rated.ratings, *(TERMS.get(number, number) for _, number in shown)],
+        (
+            [name, *(f"{rated.ratings[scale][name]:.2f}" for scale in rated.ratings)]
+            + [shown_number(lines, name, *each) for each in shown]
+            for name in sorted(rated.systems, key=lambda name: -rated.ratings[first][name])
+        ),
+    )
+    print()
+
+
+def shown_number(lines: Sequence[Line], system: str, measure: str, number: str) -> str:
+    """A number of a system as the table has it: shares in percent, counts whole."""
+    value = numbers(matching_lines(lines, measure=measure, system=system, number=number), "value")[0]
+    if number.endswith("_share") or number == "faults":
+        return f"{100 * value:.1f}"
+    return f"{value:,.0f}" if number == "rows_needed" else f"{value:.3f}" if value < 10 else f"{value:.1f}"
 
 
 def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
@@ -153,7 +198,11 @@ def main(options: Options) -> None:
     evaluate.utils.logging.disable_progress_bar()
     rated = functools.cache(lambda: read_rated(options))
     table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
-    lines = table.fill([(measure,) for measure in options.measures], lambda measure: lines_of(rated(), measure))
+    measured = functools.cache(lambda measure: numbers_of_systems(rated(), measure))
+    cells = [(measure,) for measure in options.measures]
+    lines = table.fill(cells, lambda measure: agreement_lines(rated(), measured(measure)))
+    of_systems = StudyTable(options.output, SYSTEMS, KEY, OF_SYSTEMS, study_settings(options))
+    system_table(of_systems.fill(cells, lambda measure: system_lines(measured(measure))), rated())
     titles = {"E2E": "E2E NLG challenge, 21 systems", "SummEval": "SummEval, 18 systems"}
     draw_picture(lines, titles.get(options.corpus, "made systems"), options.output)
     scales = distinct(lines, "scale")

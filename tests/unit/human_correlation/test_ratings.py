@@ -349,7 +349,10 @@ def test_agreement_with_the_raters_of_real_systems(data_folder, corpus, measure)
     study = importlib.import_module("scripts.studies.human_ratings")
     rated = study.read_rated(study.parse(["--data", str(data_folder), "--corpus", corpus]))
     columns = ("number", "scale", "n", "rho")
-    lines = [dict(zip(columns, line, strict=False)) for line in study.lines_of(rated, measure)]
+    lines = [
+        dict(zip(columns, line, strict=False))
+        for line in study.agreement_lines(rated, study.numbers_of_systems(rated, measure))
+    ]
     assert {line["n"] for line in lines} == {len(rated.systems)}
     found = {(line["number"], line["scale"]): line["rho"] for line in lines}
     expected = RATED[corpus][measure]
