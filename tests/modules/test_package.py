@@ -40,6 +40,31 @@ def imports(name):
     return (found & FILES.keys()) - {name}
 
 
+# Folders and files of the package: each imports those before it alone.
+LAYERS = (
+    *("kit", "functional", "files", "catalog", "report", "scoring", "comparison", "diversity", "sampling"),
+    *("human_correlation", "pac_training", "rewards", "integrations", "pages", "commands"),
+)
+
+
+def test_imports_go_from_layer_to_layer():
+    """Nothing imports a layer above it; `manycaps` itself stands above the loader, and its bundled sample."""
+    for name in FILES:
+        own = name.split(".")[1:2]
+        if own and own != ["__main__"]:
+            wrong = {
+                other
+                for other in imports(name)
+                for layer in other.split(".")[1:2]
+                if LAYERS.index(layer) > LAYERS.index(own[0])
+            }
+            assert not wrong, name
+
+
+def test_the_package_lists_no_more_than_a_page():
+    assert len([path for path in (ROOT / "manycaps").iterdir() if path.name != "__pycache__"]) <= 18
+
+
 def test_no_file_imports_one_that_imports_it():
     graph = {name: imports(name) for name in FILES}
     assert sum(map(len, graph.values())) > 500
