@@ -186,7 +186,7 @@ _BY_HAND = (
     ModuleRecord(
         slug="wording",
         compares="captions with human ones of all other images: how predictable their words are",
-        computes="odd and formulaic captions beside people's 5%, a gap with its p-value, telling phrases; n-grams",
+        computes="odd and predictable captions beside people's 5%, a gap with its p-value, telling phrases; n-grams",
         not_compared="The answer beside people has its values already. Leave it out.",
         not_scored=(
             "a metric that scores rows",

@@ -10,7 +10,7 @@ from manycaps.catalog.modules import PARITY_DISTANCES, modules_with
 from manycaps.comparison.table_terms import check_terms
 from manycaps.kit.errors import InputError
 
-# Orders in which systems are printed: by their faults, or by the rows after which they are distinguished from people.
+# Orders in which systems are printed: by their faults, or by the rows that detect a difference from people.
 ORDERS = ("faults", "likeness")
 
 

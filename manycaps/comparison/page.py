@@ -15,7 +15,7 @@ from tqdm import tqdm
 from manycaps.comparison.metric_words import VALUES
 from manycaps.comparison.parity import ComparedParity
 from manycaps.comparison.significance import ComparedMetric, Comparison
-from manycaps.comparison.system_lines import as_percent, as_rows_needed, has_meaning
+from manycaps.comparison.system_lines import as_percent, as_rows_to_detect, has_meaning
 from manycaps.comparison.system_parity import FAULTS, ROWS
 from manycaps.comparison.system_tables import CaptionExample
 from manycaps.comparison.words import Words
@@ -285,7 +285,7 @@ def map_plot(parity: ComparedParity) -> Plot | None:
             axes.plot([low, high], [center[1]] * 2, **bars)
             axes.plot([center[0]] * 2, [bottom, top], **bars)
             axes.plot(*([each] for each in center), ms=8, label=name, linestyle="none", **mark_of(i))
-            descriptions.append(f"{name}: faults {as_percent(center[0])}, rows to detect {as_rows_needed(system)}")
+            descriptions.append(f"{name}: faults {as_percent(center[0])}, rows to detect {as_rows_to_detect(system)}")
         axes.set(xlabel="faults beyond people's (fewer are better)", ylabel="rows to detect (people: none suffice)")
         axes.set_yscale("log")
         lowest = min([*(each for each in finite), people])

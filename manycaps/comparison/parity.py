@@ -14,7 +14,7 @@ from manycaps.comparison.system_parity import ROUNDING, ROWS, SystemParity
 from manycaps.comparison.wrong_captions import SharedAnswers, WrongCaptions
 from manycaps.kit.paired_tests import holm_p_values
 from manycaps.kit.parity_corpus import MEANS, PEOPLES_COPIES, SMALLEST_P, TextValues, parity_result
-from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL, RowsNeeded, rows_needed_of_tails
+from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL, RowsToDetect, rows_to_detect_of_tails
 from manycaps.kit.parity_tails import TAIL, TAILS, CorpusTails, corpus_tails
 from manycaps.kit.parity_texts import corpus_faults
 from manycaps.kit.sets_intervals import with_interval
@@ -141,8 +141,8 @@ def wordings_against_people(
         n_clusters = n_rows if clusters is None else len(set(clusters))
         wordings[name] = wording = corpus_wording(system_rows.wording, clusters, CONFIDENCE_LEVEL)
         z = -float(scipy.special.ndtri(max(wording.test.p_value / 2, SMALLEST_P)))
-        needed = rows_needed_of_tails([z], n_clusters, n_rows, CONFIDENCE_LEVEL, level=LEVEL / 2)
-        needed = RowsNeeded(*np.maximum(needed, float(LEAST_ROWS_OF_WORDING)).tolist())
+        needed = rows_to_detect_of_tails([z], n_clusters, n_rows, CONFIDENCE_LEVEL, level=LEVEL / 2)
+        needed = RowsToDetect(*np.maximum(needed, float(LEAST_ROWS_OF_WORDING)).tolist())
         results[name] = {**unknown, **wording.result(CONFIDENCE_LEVEL), "n_rows": n_rows}
         results[name] |= with_interval(ROWS, needed, CONFIDENCE_LEVEL)
         texts[name] = _text_values(system_rows, None, CONFIDENCE_LEVEL, clusters, seed)

@@ -47,7 +47,7 @@ def enough_resamples(n_resamples: int, n_pairs: int) -> int:
 
 
 # Shares other than faults of which pairs are tested, where both systems have them.
-LIKENESS = ("ordinary_share", "formulaic_share", "near_duplicate_share")
+LIKENESS = ("generic_share", "predictable_share", "near_duplicate_share")
 
 
 class ShareTest(NamedTuple):
@@ -426,19 +426,19 @@ def _joint_p_value(gaps: float, shares: Sequence[float], wording: float) -> floa
 
 
 def _withhold_credit(tests: Sequence[ShareTest], names: Sequence[str]) -> list[ShareTest]:
-    """Give a system with more faults no credit for fewer ordinary captions that its faults explain.
+    """Give a system with more faults no credit for fewer generic captions that its faults explain.
 
-    Wrong captions are seldom ordinary. Half of its captions or more must be no faults, and at least half of the
-    difference must remain if ordinary captions are counted among these alone.
+    Wrong captions are seldom generic. Half of its captions or more must be no faults, and at least half of the
+    difference must remain if generic captions are counted among these alone.
     """
     faults = next((test for test in tests if test.key == FAULTS and test.better), None)
     credited = []
     for test in tests:
-        if faults and test.key == "ordinary_share" and test.better not in (None, faults.better):
+        if faults and test.key == "generic_share" and test.better not in (None, faults.better):
             side = names.index(str(test.better))
             good = 1 - (faults.first, faults.second)[side]
-            ordinary, others = (test.first, test.second)[side], (test.first, test.second)[1 - side]
-            if good < 0.5 or others - ordinary / good < (others - ordinary) / 2:
+            generic, others = (test.first, test.second)[side], (test.first, test.second)[1 - side]
+            if good < 0.5 or others - generic / good < (others - generic) / 2:
                 test = test._replace(better=None)
         credited.append(test)
     return credited

@@ -16,8 +16,8 @@ TERMS: Mapping[str, str] = {
     "omitted_share": "omitted",
     "odd_wording_share": "odd wording",
     "repeated_share": "repeated",
-    "ordinary_share": "generic",
-    "formulaic_share": "predictable wording",
+    "generic_share": "generic",
+    "predictable_share": "predictable wording",
     "near_duplicate_share": "near-duplicates",
     "spread_share": "spread pairs",
     "copied_share": "copied",
@@ -25,8 +25,8 @@ TERMS: Mapping[str, str] = {
 
 # What the shares that are no faults are shares of, in sentences about two systems.
 NOUNS: Mapping[str, str] = {
-    "ordinary_share": "generic captions",
-    "formulaic_share": "predictable wording",
+    "generic_share": "generic captions",
+    "predictable_share": "predictable wording",
     "near_duplicate_share": "near-duplicates",
 }
 

@@ -200,8 +200,8 @@ def _say_likeness(system: System, verdict: Verdict) -> None:
     """Add the shares that are no faults and lie above people's."""
     copied = system["copied_share"] if "copied" in verdict.said else 0.0
     shown = [
-        ("ordinary_share", "generic", system["ordinary_share_ci_low"] - copied > TAIL),
-        ("formulaic_share", "predictable_wording", is_above_people(system, "formulaic_share")),
+        ("generic_share", "generic", system["generic_share_ci_low"] - copied > TAIL),
+        ("predictable_share", "predictable_wording", is_above_people(system, "predictable_share")),
         ("near_duplicate_share", "near_duplicates", is_above_people(system, "near_duplicate_share")),
         # Captions far from the references lie far apart, too: then that has been said.
         ("spread_share", "spread_pairs", "unsupported" not in verdict.said and is_above_people(system, "spread_share")),
@@ -371,16 +371,18 @@ def baseline_lines(parity: ComparedParity) -> list[str]:
     ]
 
 
-def as_rows_needed(result: Mapping[str, Any]) -> str:
-    """Write the rows after which a system is distinguished from people, with the interval.
+def as_rows_to_detect(result: Mapping[str, Any]) -> str:
+    """Write the rows that detect a difference from people, with the interval.
 
-    >>> as_rows_needed({"rows_needed": 23.0, "rows_needed_ci_low": 11.0, "rows_needed_ci_high": 79.0, "n_rows": 60})
+    >>> low, high = {"rows_to_detect_ci_low": 11.0}, {"rows_to_detect_ci_high": 79.0}
+    >>> as_rows_to_detect({"rows_to_detect": 23.0, **low, **high, "n_rows": 60})
     '23 [11, 79]'
     >>> inf = math.inf
-    >>> as_rows_needed({"rows_needed": inf, "rows_needed_ci_low": 310.0, "rows_needed_ci_high": inf, "n_rows": 200})
+    >>> low, high = {"rows_to_detect_ci_low": 310.0}, {"rows_to_detect_ci_high": inf}
+    >>> as_rows_to_detect({"rows_to_detect": inf, **low, **high, "n_rows": 200})
     'at least 310'
     """
-    rows, low, high = (result.get(f"rows_needed{end}", math.nan) for end in ("", "_ci_low", "_ci_high"))
+    rows, low, high = (result.get(f"rows_to_detect{end}", math.nan) for end in ("", "_ci_low", "_ci_high"))
     if math.isnan(rows):
         return "not defined"
     if math.isinf(high) or math.isinf(rows):

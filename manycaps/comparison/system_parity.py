@@ -36,8 +36,8 @@ LISTS = ("distance_histogram", "most_unlike_people", "most_alike")
 LENGTH_GAP = "length_gap"
 
 
-# Rows after which a system is distinguished from people.
-ROWS = "rows_needed"
+# Rows that detect a difference from people.
+ROWS = "rows_to_detect"
 
 
 # Share of a system's captions that also occur among the references, beyond people's: with more it is not compared
@@ -104,7 +104,7 @@ class SystemParity:
         """All shares: of distances, of wording where it is measured, of every kind of fault, and their sum."""
         shares = dict(self.tails.shares)
         if self.wording and self.wording.is_measured:
-            shares["formulaic_share"] = self.wording.shares["formulaic_share"]
+            shares["predictable_share"] = self.wording.shares["predictable_share"]
         kinds = {name: kind.share for name, kind in self.faults.kinds.items()}
         if not kinds:
             return shares

@@ -15,7 +15,7 @@ from manycaps.comparison.significance import Comparison
 from manycaps.comparison.system_lines import (
     WIDTH,
     System,
-    as_rows_needed,
+    as_rows_to_detect,
     faults,
     has_meaning,
     has_wording,
@@ -41,7 +41,7 @@ MOST_EXAMPLES, MOST_LINES = 20, 3
 
 
 # Shares of the table that are no faults. A terminal leaves the last one out.
-LIKENESS_COLUMNS = ("ordinary_share", "formulaic_share", "near_duplicate_share", "spread_share")
+LIKENESS_COLUMNS = ("generic_share", "predictable_share", "near_duplicate_share", "spread_share")
 
 
 # Titles that a terminal writes in two lines.
@@ -152,7 +152,7 @@ def parity_table(parity: ComparedParity, order: str = "", *, whole: bool = False
     p_values = [(system["adjusted_p_value"], int(system["n_rows"])) for system in systems.values()]
     p_cells = [Cell(p_value_digits(p_value, n_rows), value=p_value) for p_value, n_rows in p_values]
     best = marked(ROWS)
-    after = [_interval_cell(as_rows_needed(system), system[ROWS], name in best) for name, system in systems.items()]
+    after = [_interval_cell(as_rows_to_detect(system), system[ROWS], name in best) for name, system in systems.items()]
     columns += [("p", p_cells, Cell("")), ("rows to detect", after, Cell(""))]
     lengths = [text_lengths(system) for system in systems.values()]
     if not all(math.isnan(words) for words, *_ in lengths):

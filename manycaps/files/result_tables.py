@@ -84,7 +84,7 @@ def column_form(values: Collection[float]) -> Callable[[float], str]:
 
 # The values of a result that are infinite where no number of rows shows a difference, and one that is NaN where that is
 # not looked at.
-UNBOUNDED = ("rows_needed", "rows_needed_ci_low", "rows_needed_ci_high")
+UNBOUNDED = ("rows_to_detect", "rows_to_detect_ci_low", "rows_to_detect_ci_high")
 OF_UNBOUNDED = "human_parity_statistic"
 
 
@@ -96,7 +96,7 @@ def is_finite(value: object) -> bool:
 def finite_numbers(values: Mapping[str, Any]) -> dict[str, float]:
     """Return numbers for a log, as floats; those that are NaN or infinite are left out.
 
-    >>> finite_numbers({"p_value": 0.5, "rows_needed": math.inf, "n_rows": 3, "omitted_share": math.nan})
+    >>> finite_numbers({"p_value": 0.5, "rows_to_detect": math.inf, "n_rows": 3, "omitted_share": math.nan})
     {'p_value': 0.5, 'n_rows': 3.0}
     """
     return {name: float(value) for name, value in values.items() if is_finite(value) and is_finite(float(value))}
@@ -105,8 +105,8 @@ def finite_numbers(values: Mapping[str, Any]) -> dict[str, float]:
 def finite(value: Any) -> Any:
     """Return a value as JSON has it: NaN and infinity are None, and a named tuple is a dict, at any depth.
 
-    >>> finite({"rows_needed": math.inf, "per_row": [0.5, math.nan]})
-    {'rows_needed': None, 'per_row': [0.5, None]}
+    >>> finite({"rows_to_detect": math.inf, "per_row": [0.5, math.nan]})
+    {'rows_to_detect': None, 'per_row': [0.5, None]}
     """
     if hasattr(value, "_asdict"):
         return finite(value._asdict())
@@ -120,10 +120,10 @@ def finite(value: Any) -> Any:
 def without_null(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a result as they were before `finite`: None is NaN, or infinity of the rows that are needed.
 
-    >>> without_null({"rows_needed": None, "rows_needed_ci_high": None, "p_value": None, "n_rows": 3})
-    {'rows_needed': inf, 'rows_needed_ci_high': inf, 'p_value': nan, 'n_rows': 3}
-    >>> without_null({"rows_needed": None, "human_parity_statistic": None})  # one reference in every row
-    {'rows_needed': nan, 'human_parity_statistic': nan}
+    >>> without_null({"rows_to_detect": None, "rows_to_detect_ci_high": None, "p_value": None, "n_rows": 3})
+    {'rows_to_detect': inf, 'rows_to_detect_ci_high': inf, 'p_value': nan, 'n_rows': 3}
+    >>> without_null({"rows_to_detect": None, "human_parity_statistic": None})  # one reference in every row
+    {'rows_to_detect': nan, 'human_parity_statistic': nan}
     """
     unbounded = math.nan if OF_UNBOUNDED in result and result[OF_UNBOUNDED] is None else math.inf
     return {

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from manycaps.kit.errors import InputError, errors_of_others
+from manycaps.kit.errors import InputError, as_input_errors
 from manycaps.kit.files import is_regular_file, open_text_bytes
 
 # Files of the release: captions ("image.jpg#k", tab, caption), which may be compressed, and judgements (image, caption
@@ -88,7 +88,7 @@ def _fields(path: pathlib.Path, n_fields: int) -> Iterator[tuple[str, list[str]]
     """Yield the location of each line, and its fields."""
     if not is_regular_file(path):
         raise InputError(path, "a file of the release", "none of that name", "Put it there.")
-    with errors_of_others(str(path), "lines of UTF-8", ADVICE), open_text_bytes(path, "captions") as file:
+    with as_input_errors(str(path), "lines of UTF-8", ADVICE), open_text_bytes(path, "captions") as file:
         lines = io.TextIOWrapper(file, encoding="utf-8")
         for i, line in enumerate(lines, start=1):
             fields = line.rstrip("\n").split("\t")

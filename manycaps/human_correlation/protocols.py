@@ -34,7 +34,7 @@ from manycaps.human_correlation.protocol_figures import (
 )
 from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED, PUBLISHED_SYSTEMS
 from manycaps.human_correlation.video_benchmarks import activitynet_foil_rows, video_value
-from manycaps.kit.errors import InputError, errors_of_others, quote_value
+from manycaps.kit.errors import InputError, as_input_errors, quote_value
 from manycaps.kit.files import no_such_path
 from manycaps.kit.parity_words import rounded_p_value
 
@@ -229,7 +229,7 @@ def _format_interval(ends: tuple[float, float], form: str) -> str:
 def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> Any:
     """Load a module of this collection, or any other one that evaluate finds."""
     expected, fix = "the name or the path of an evaluate module", "Check --config and --option, too."
-    with errors_of_others("--metric", expected, f"{advice_for(name)} {fix}", quote_value(name), (ImportError,)):
+    with as_input_errors("--metric", expected, f"{advice_for(name)} {fix}", quote_value(name), (ImportError,)):
         return (load if name in module_folders() else evaluate.load)(name, config_name=config, **options)
 
 

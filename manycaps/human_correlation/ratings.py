@@ -26,7 +26,7 @@ from manycaps.files.result_tables import Cell, Table, finite, without_null, writ
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
 from manycaps.human_correlation.correlation_options import RatingOptions
 from manycaps.kit.arrays import LARGEST_SIZE, exact_mean
-from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value
+from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value
 from manycaps.kit.files import no_such_path, read_json
 
 # Names of the columns that say what was rated; all others are scales.
@@ -137,7 +137,7 @@ def read_ratings(path: pathlib.Path, scales: Sequence[str] | None = None) -> Rat
     """Read a table of ratings, one or several of a system or of a caption: CSV, JSON Lines or Parquet."""
     if not path.is_file():
         raise InputError("--ratings", "a file", *no_such_path(str(path)))
-    with errors_of_others("--ratings", "a table", ""):
+    with as_input_errors("--ratings", "a table", ""):
         records = list(table_records(path))
     names = list(dict.fromkeys(str(name) for record in records for name in record))
     system, row = (next((n for n in known if n in names), None) for known in (SYSTEM_COLUMNS, ROW_COLUMNS))
@@ -215,7 +215,7 @@ def system_numbers(options: RatingOptions, ratings: Ratings) -> tuple[list[str],
                 "Give it to `manycaps compare`.",
             )
         path = pathlib.Path(reports[0]) / REPORT
-        with errors_of_others(quote_path(path), "a report of `manycaps compare`", "Run it again."):
+        with as_input_errors(quote_path(path), "a report of `manycaps compare`", "Run it again."):
             ids, numbers = numbers_of(read_json(path, "systems", "Run `manycaps compare` again."))
         check_rated(ratings, numbers)
         return ids, numbers

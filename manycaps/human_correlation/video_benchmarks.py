@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value
+from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value
 from manycaps.kit.files import read_json
 
 # Folder beside a benchmark's files, and the endings under which a video is looked for.
@@ -55,7 +55,7 @@ def video_value(path: str, part: tuple[float, float] | None = None) -> Any:
     """
     if not path.endswith(".npy"):
         return path
-    with errors_of_others(quote_path(path), "an array of frame features", "Save it with numpy.save."):
+    with as_input_errors(quote_path(path), "an array of frame features", "Save it with numpy.save."):
         features = np.load(path, allow_pickle=False)
     if features.ndim != 2 or not features.size or not np.issubdtype(features.dtype, np.floating):
         raise InputError(
@@ -118,7 +118,7 @@ def _array(folder: pathlib.Path, name: str) -> np.ndarray:
     if not path.is_file():
         got = f"{name}.pkl, which can run code" if (folder / f"{name}.pkl").is_file() else "no such file"
         raise InputError(quote_path(path), "an array without objects", got, HOW_TO_CONVERT)
-    with errors_of_others(quote_path(path), "an array without objects", HOW_TO_CONVERT):
+    with as_input_errors(quote_path(path), "an array without objects", HOW_TO_CONVERT):
         array: np.ndarray = np.load(path, allow_pickle=False)
         array.tolist()  # invalid characters show when they become text
     return array
@@ -136,7 +136,7 @@ def activitynet_foil_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     rows = []
     for video in right:
         where = f"{quote_path(folder)}, video {quote_value(video)}"
-        with errors_of_others(where, "a right and a foil paragraph, times and references", ADVICE):
+        with as_input_errors(where, "a right and a foil paragraph, times and references", ADVICE):
             rows.append(_row(folder, video, right[video], foil[video], first[video], second[video]))
         if len(rows[-1]["better"]) != len(rows[-1]["worse"]):
             raise InputError(

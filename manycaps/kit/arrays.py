@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import InputError, InputTypeError, P, R, quote_value, reason_of
-from .options import as_plain
+from .options import as_python_value
 
 Ints = npt.NDArray[np.int64]
 
@@ -169,7 +169,7 @@ def plain_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _plain_number(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) else as_plain(value)
+    return value if isinstance(value, list | tuple) else as_python_value(value)
 
 
 # Largest size of a number that functions take: squares, and sums of a million of them, stay within float64.

@@ -148,13 +148,13 @@ class InputMemoryError(InputError, MemoryError):
 
 
 @contextlib.contextmanager
-def errors_of_others(
+def as_input_errors(
     where: object, expected: str, fix: str, got: str = "", besides: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
     """Turn what other libraries raise in a `with` statement into an `InputError`; `besides` stay as they are.
 
     >>> try:
-    ...     with errors_of_others("--data", "a column id", "Name it."):
+    ...     with as_input_errors("--data", "a column id", "Name it."):
     ...         {}["id"]
     ... except InputError as error:
     ...     print(error)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .arrays import Progress
-from .errors import InputError, InputTypeError, errors_of_others, quote_value, spelling_advice
+from .errors import InputError, InputTypeError, as_input_errors, quote_value, spelling_advice
 from .options import (
     COLUMNS,
     About,
@@ -528,7 +528,7 @@ def as_label(value: Any, where: str) -> Hashable:
     """
     label, expected = value, "a string or a number"
     if getattr(value, "shape", None) == () or isinstance(value, np.generic):
-        with errors_of_others(where, expected, "Give a label.", type(value).__name__):
+        with as_input_errors(where, expected, "Give a label.", type(value).__name__):
             label = value.item() if hasattr(value, "item") else np.asarray(value).item()
     if isinstance(label, tuple):
         return tuple(as_label(item, where) for item in label)

@@ -219,26 +219,26 @@ def docstring_list(heading: str, entries: Iterable[tuple[str, str]]) -> str:
 
 
 def _plain_option(value: Any, name: str) -> Any:
-    """Do as `as_plain`, or say that a list contains itself, which has no end."""
+    """Do as `as_python_value`, or say that a list contains itself, which has no end."""
     try:
-        return as_plain(value, name)
+        return as_python_value(value, name)
     except RecursionError:
         raise InputError(
             name, "a value", f"a {type(value).__name__} that contains itself, or is nested too deeply", "Give another."
         ) from None
 
 
-def as_plain(value: Any, name: str = "") -> Any:
+def as_python_value(value: Any, name: str = "") -> Any:
     """Return the value of an option as Python's own; what is no scalar of NumPy, dtype or device of torch stays.
 
     A number of lower precision is the decimal that it prints, and the number of a device is a GPU's.
 
     >>> import numpy as np
-    >>> as_plain(np.int64(3)), as_plain([np.float32(0.1), np.bool_(True)]), as_plain(0, "device")
+    >>> as_python_value(np.int64(3)), as_python_value([np.float32(0.1), np.bool_(True)]), as_python_value(0, "device")
     (3, [0.1, True], 'cuda:0')
     """
     if type(value) in (list, tuple):
-        return type(value)(as_plain(item) for item in value)
+        return type(value)(as_python_value(item) for item in value)
     kind = type(value)
     if kind.__module__ == "numpy" and getattr(value, "shape", None) == ():
         value = float(str(value)) if value.dtype.kind == "f" else value.item()

@@ -75,7 +75,7 @@ class HumanTails(NamedTuple):
 
     # Candidates farther from the references, and nearer to them, than 19 of 20 human captions.
     unlike_people_share: float
-    ordinary_share: float
+    generic_share: float
     # Pairs of candidates nearer to each other, and farther apart, than 19 of 20 pairs of human captions.
     near_duplicate_share: float
     spread_share: float
@@ -120,11 +120,11 @@ def human_tails(
     if confidence_level is not None:
         check_number("confidence_level", confidence_level, 0, 1)
     tails = _tails(_as_symmetric(distances, n_candidates), n_candidates, confidence_level, clusters)
-    unlike, ordinary, near, spread = tails.shares.values()
+    unlike, generic, near, spread = tails.shares.values()
     return HumanTails(
-        *(unlike.value, ordinary.value, near.value, spread.value),
-        low=(unlike.low, ordinary.low, near.low, spread.low),
-        high=(unlike.high, ordinary.high, near.high, spread.high),
+        *(unlike.value, generic.value, near.value, spread.value),
+        low=(unlike.low, generic.low, near.low, spread.low),
+        high=(unlike.high, generic.high, near.high, spread.high),
         p_values=tuple(tails.p_values.values()),  # type: ignore[arg-type]
     )
 

@@ -20,13 +20,13 @@ from .parity_power import (
     WEIGHT_OF_LENGTH,
     WEIGHT_OF_TAILS,
     WEIGHT_OF_WORDING,
-    RowsNeeded,
+    RowsToDetect,
     joint_p_value,
     level_of_distances,
     level_of_gaps,
-    rows_needed,
-    rows_needed_of_clusters,
-    rows_needed_of_tails,
+    rows_to_detect,
+    rows_to_detect_of_clusters,
+    rows_to_detect_of_tails,
     soonest,
     spread_of_effect,
 )
@@ -171,8 +171,8 @@ def parity_result(
         result["human_parity_smallest_p"] = joint_p_value(
             smallest, 1.0 if tails.tested else math.nan, *(1.0 if p == p else math.nan for p in (wording_p, length_p))
         )
-    needed = _rows_needed(corpus, columns, tails, (wording_p, length_p), level, clusters)
-    result |= with_interval("rows_needed", needed, level)
+    needed = _rows_to_detect(corpus, columns, tails, (wording_p, length_p), level, clusters)
+    result |= with_interval("rows_to_detect", needed, level)
     for name, share in tails.shares.items():
         result |= with_interval(name, (share.value, share.low, share.high), level)
     if level is not None:
@@ -273,21 +273,21 @@ def parity_corpus(columns: ParityColumns, clusters: Sequence[Hashable] | None) -
     return ParityCorpus(gaps_test_of_sums(sums, covariance), sums, covariance)
 
 
-def _rows_needed(
+def _rows_to_detect(
     corpus: ParityCorpus,
     columns: ParityColumns,
     tails: CorpusTails,
     word_p_values: tuple[float, float],
     confidence_level: float | None,
     clusters: Sequence[Hashable] | None,
-) -> RowsNeeded:
+) -> RowsToDetect:
     """Rows after which one of the tests finds a difference: the fewest of all."""
     test, n_rows = corpus.test, len(columns["fidelity_gap"])
     with_words = [not math.isnan(p_value) for p_value in word_p_values]
     level = level_of_gaps(bool(tails.tested), *with_words)
     if clusters is not None:
         n_clusters = len(set(clusters))
-        gaps_needed = rows_needed_of_clusters(
+        gaps_needed = rows_to_detect_of_clusters(
             test.statistic, test.degrees, n_clusters, n_rows, confidence_level, level=level
         )
     else:
@@ -295,21 +295,21 @@ def _rows_needed(
         if confidence_level is not None and k and n_rows > 1:
             parts = ((gaps[:, :k], covariances[:, :k, :k]) for gaps, covariances in _blocks(columns, BLOCK))
             spread = spread_of_effect(corpus.sums[:k] / n_rows, corpus.covariance[:k, :k] / n_rows, parts)
-        gaps_needed = rows_needed(test.statistic, k, n_rows, confidence_level, spread, level=level)
+        gaps_needed = rows_to_detect(test.statistic, k, n_rows, confidence_level, spread, level=level)
     size = tails.n_clusters, n_rows, confidence_level
     level = level_of_distances(*with_words) * WEIGHT_OF_TAILS
-    tails_needed = rows_needed_of_tails([share.t for share in tails.tested], *size, level=level)
+    tails_needed = rows_to_detect_of_tails([share.t for share in tails.tested], *size, level=level)
     words = []
     for p_value, weight in zip(word_p_values, (WEIGHT_OF_WORDING, WEIGHT_OF_LENGTH), strict=True):
         # The z of a two-sided p-value, which may be too small for a number.
         z_values = [] if math.isnan(p_value) else [-float(scipy.special.ndtri(max(p_value / 2, SMALLEST_P)))]
-        words.append(rows_needed_of_tails(z_values, *size, level=LEVEL * weight / 2))
+        words.append(rows_to_detect_of_tails(z_values, *size, level=LEVEL * weight / 2))
     # With fewer rows tails are not tested.
     least = max(LEAST_ROWS_OF_TAILS, math.ceil(LEAST_DISTANCES_OF_TAILS / independent_distances(tails.sizes)))
     return soonest(
         gaps_needed,
-        RowsNeeded(*np.maximum(tails_needed, float(least)).tolist()),
-        *(RowsNeeded(*np.maximum(needed, float(LEAST_ROWS_OF_WORDING)).tolist()) for needed in words),
+        RowsToDetect(*np.maximum(tails_needed, float(least)).tolist()),
+        *(RowsToDetect(*np.maximum(needed, float(LEAST_ROWS_OF_WORDING)).tolist()) for needed in words),
     )
 
 
@@ -363,7 +363,7 @@ def warn_of_few_rows(tails: CorpusTails, options: Mapping[str, Any]) -> None:
         warnings.warn(
             f"p_value: the tails are tested from {LEAST_ROWS_OF_TAILS} rows on, or {LEAST_DISTANCES_OF_TAILS} with two "
             f"references, and there are {there}. The p-value is for the gaps alone, in which wrong captions and "
-            "ordinary ones can cancel.",
+            "generic ones can cancel.",
             stacklevel=2,
         )
 
@@ -495,7 +495,7 @@ def conformal_p_values(candidates: np.ndarray, people: PeopleDistances) -> np.nd
 def distance_histogram(distances: Distances, people: PeopleDistances) -> list[float]:
     """Return the share of candidates in each twentieth of people's distances, the nearest first: 0.05 each for people.
 
-    The first bin is the ordinary share, the last one the share unlike people's captions.
+    The first bin is the generic share, the last one the share unlike people's captions.
     """
     half, tail = N_BINS // 2, TAILS["unlike_people_share"]
     chosen = [(-1, k) for k in range(1, half + 1)] + [(1, k) for k in range(1, half)]

@@ -1,7 +1,7 @@
 """Power of the human-parity test: the rows that it needs, and the gaps that it finds, in closed form.
 
 T2 is noncentral chi-squared with n lambda, lambda = g' S^-1 g of a row's mean gaps g and null covariance S, so that
-a lambda, which has no unit, says how soon a system is distinguished from people.
+a lambda, which has no unit, says how many rows detect a difference from people.
 """
 
 import math
@@ -39,8 +39,8 @@ PRIOR_ROWS = 5
 N_BISECTIONS = 60
 
 
-class RowsNeeded(NamedTuple):
-    """Rows after which a system is distinguished from people with a power of 80% at a level of 5%."""
+class RowsToDetect(NamedTuple):
+    """Rows that detect a difference of a system from people with a power of 80% at a level of 5%."""
 
     # float, at least 1; infinity where lambda is 0 or below.
     rows: float
@@ -141,23 +141,23 @@ def spread_of_effect(
     return (n_rows * own * few + PRIOR_ROWS) / (n_rows + PRIOR_ROWS)
 
 
-def rows_needed(
+def rows_to_detect(
     statistic: float, degrees: int, n_rows: int, confidence_level: float | None, spread: float, *, level: float = LEVEL
-) -> RowsNeeded:
+) -> RowsToDetect:
     """Return the rows that the test needs, by lambda = (T2 - degrees) / n_rows.
 
     `statistic` is T2, `degrees` its degrees of freedom, `spread` the value of `spread_of_effect`, and `level` the
     test's; without a `confidence_level`, from 0 to 1, there is no interval.
 
-    >>> rows_needed(50.0, 2, 100, 0.95, 1.0)
-    RowsNeeded(rows=21.0, low=12.0, high=39.0)
+    >>> rows_to_detect(50.0, 2, 100, 0.95, 1.0)
+    RowsToDetect(rows=21.0, low=12.0, high=39.0)
     """
     if not degrees:
-        return RowsNeeded(math.nan, math.nan, math.nan)
+        return RowsToDetect(math.nan, math.nan, math.nan)
     wanted = noncentrality(degrees, level)
     rows = _rows(wanted, (statistic - degrees) / n_rows)
     if confidence_level is None or n_rows < 2:
-        return RowsNeeded(rows, math.nan, math.nan)
+        return RowsToDetect(rows, math.nan, math.nan)
     tails, scaled = _outside(confidence_level, level / LEVEL), statistic / spread
     lambdas = [
         float(scipy.special.chndtrinc(scaled, degrees, share)) * spread / n_rows
@@ -165,10 +165,10 @@ def rows_needed(
         else 0.0
         for share in (tails[0], 1 - tails[1])
     ]
-    return RowsNeeded(rows, *(_rows(wanted, each) for each in lambdas))
+    return RowsToDetect(rows, *(_rows(wanted, each) for each in lambdas))
 
 
-def rows_needed_of_clusters(
+def rows_to_detect_of_clusters(
     statistic: float,
     degrees: int,
     n_clusters: int,
@@ -176,17 +176,17 @@ def rows_needed_of_clusters(
     confidence_level: float | None,
     *,
     level: float = LEVEL,
-) -> RowsNeeded:
+) -> RowsToDetect:
     """Count the rows that the test needs where the covariance is the clusters'; more come in clusters of these sizes.
 
     T2 (C - k) / (k (C - 1)) of C clusters and k degrees is noncentral F with C lambda (Anderson 2003, section 5.2):
     its mean gives lambda, and its inversion the interval.
 
-    Arguments and result as for `rows_needed`; NaN with fewer than three clusters more than degrees.
+    Arguments and result as for `rows_to_detect`; NaN with fewer than three clusters more than degrees.
     """
     others = n_clusters - degrees
     if not degrees or others < 3:
-        return RowsNeeded(math.nan, math.nan, math.nan)
+        return RowsToDetect(math.nan, math.nan, math.nan)
     value, wanted = (
         statistic * others / (degrees * (n_clusters - 1)),
         noncentrality(degrees, level) * n_rows / n_clusters,
@@ -197,17 +197,17 @@ def rows_needed_of_clusters(
         shares = tails[0], 1 - tails[1]
         lambdas += [_noncentral_f(value, degrees, others, share) / n_clusters for share in shares]
     ends = [_rows(wanted, each) for each in lambdas]
-    return RowsNeeded(*(ends if len(ends) == 3 else [*ends, math.nan, math.nan]))
+    return RowsToDetect(*(ends if len(ends) == 3 else [*ends, math.nan, math.nan]))
 
 
-def rows_needed_of_tails(
+def rows_to_detect_of_tails(
     t_values: Sequence[float],
     n_clusters: int,
     n_rows: int,
     confidence_level: float | None,
     *,
     level: float = LEVEL * WEIGHT_OF_TAILS,
-) -> RowsNeeded:
+) -> RowsToDetect:
     """Return the rows after which the tests of the tails find what the strongest of them shows.
 
     ((z_a + z_0.8) / e)^2, with a the level of one tail and e the mean difference in standard deviations of the rows.
@@ -215,20 +215,20 @@ def rows_needed_of_tails(
     `t_values` are each tail's difference from people in standard errors; without any the rows are NaN. `level` is for
     all of them together. The wording needs rows in the same way, by the size of its one z at half of its level.
 
-    >>> rows_needed_of_tails([4.0, -1.0], 100, 100, 0.95)
-    RowsNeeded(rows=78.0, low=33.0, high=917.0)
+    >>> rows_to_detect_of_tails([4.0, -1.0], 100, 100, 0.95)
+    RowsToDetect(rows=78.0, low=33.0, high=917.0)
     """
     if not t_values:
-        return RowsNeeded(math.nan, math.nan, math.nan)
+        return RowsToDetect(math.nan, math.nan, math.nan)
     k, t = len(t_values), max(t_values)
     level = level / k
     wanted = float(scipy.special.ndtri(1 - level) + scipy.special.ndtri(POWER)) ** 2 * n_rows
     rows = _rows(wanted, t**2 - LARGEST_SQUARE[k - 1] if t > 0 else 0.0)
     if confidence_level is None:
-        return RowsNeeded(rows, math.nan, math.nan)
+        return RowsToDetect(rows, math.nan, math.nan)
     below, above = scipy.special.stdtrit(n_clusters - 1, _outside(confidence_level, level / LEVEL)).tolist()
     low, high = (_rows(wanted, max(0.0, end) ** 2) for end in (t - below, t + above))
-    return RowsNeeded(rows, low, high)
+    return RowsToDetect(rows, low, high)
 
 
 def _outside(confidence_level: float, weight: float) -> tuple[float, float]:
@@ -241,9 +241,9 @@ def _outside(confidence_level: float, weight: float) -> tuple[float, float]:
     return tail, tail * weight
 
 
-def soonest(*needed: RowsNeeded) -> RowsNeeded:
+def soonest(*needed: RowsToDetect) -> RowsToDetect:
     """Return the rows after which one of several tests finds a difference; NaN where none is made."""
-    return RowsNeeded(*(float(np.fmin.reduce(values)) for values in zip(*needed, strict=True)))
+    return RowsToDetect(*(float(np.fmin.reduce(values)) for values in zip(*needed, strict=True)))
 
 
 def _noncentral_f(value: float, degrees: int, others: int, share: float) -> float:

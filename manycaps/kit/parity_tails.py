@@ -3,7 +3,7 @@
 For a reference r_j of a row, with S_j the other references, a_j = mean d(r_j, S_j); for a candidate c beside the
 same texts, b_j = mean d(c, S_j). Given S_j, c and r_j are exchangeable if c is a human caption, so that b and a
 have one distribution, whatever the sizes of the sets. A candidate is unlike people's captions as far as its b_j lie
-above the 95% quantile of the a of all rows, and ordinary as far as they lie below the 5% quantile. Pairs of
+above the 95% quantile of the a of all rows, and generic as far as they lie below the 5% quantile. Pairs of
 candidates are compared with pairs of references in the same way: near-duplicates lie below the 5% quantile of
 people's pairs, spread pairs above the 95% quantile. Human captions give 5% of each.
 
@@ -57,13 +57,13 @@ class Tail(NamedTuple):
 
 TAILS: Mapping[str, Tail] = {
     "unlike_people_share": Tail(1, False),
-    "ordinary_share": Tail(-1, False),
+    "generic_share": Tail(-1, False),
     "near_duplicate_share": Tail(-1, True),
     "spread_share": Tail(1, True),
 }
 
 # Tails that the test looks at; spread pairs are a sign of wrong captions, which the first one sees better.
-TESTED = ("unlike_people_share", "ordinary_share", "near_duplicate_share")
+TESTED = ("unlike_people_share", "generic_share", "near_duplicate_share")
 
 
 class DistanceBlock(NamedTuple):

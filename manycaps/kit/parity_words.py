@@ -8,7 +8,7 @@ scripts.studies.human_parity_truth`.
 Faults and likeness are two questions. Captions unlike people's, or of odd wording, are faults: fewer than people's
 are never held against a system. Those far from the references are a lower bound of those that people would not have
 written: nearly tight with MiniLM, about a third with METEOR. All other words are about likeness, in which people's
-own value is best. Copies of references are as near to them as ordinary captions: only ordinary captions beyond the
+own value is best. Copies of references are as near to them as generic captions: only generic captions beyond the
 copies are called bland. And captions that lie farther apart than people's are no praise: wrong ones do.
 
 Where p finds a difference and no share does, the gaps give the direction: those that are significant by themselves,
@@ -42,7 +42,7 @@ DIRECTIONS = {
 # Shares that are tested, as sentences name them.
 SHARE_NOUNS = {
     "unlike_people_share": "captions unlike people's",
-    "ordinary_share": "ordinary captions",
+    "generic_share": "generic captions",
     "near_duplicate_share": "near-duplicates",
 }
 
@@ -51,7 +51,7 @@ class ParityWord(NamedTuple):
     """One thing that is said."""
 
     # "untested", "alike", "different", "unlike", "unsupported", "omitted", "odd-wording", "repeated", "longer",
-    # "shorter", "copies", "ordinary", "formulaic", "near-duplicates" or "spread".
+    # "shorter", "copies", "generic", "predictable", "near-duplicates" or "spread".
     name: str
     # A sentence of plain English.
     sentence: str
@@ -67,7 +67,7 @@ def words_of(result: Mapping[str, Any], p_value: float | None = None) -> list[Pa
     Raises ValueError if the result has no p-value or no intervals.
 
     >>> result = {"human_parity_p_value": 0.01, "tails_p_value": 0.01, "n_rows": 60, "copied_share_expected": 0.01}
-    >>> shares = {"unlike_people": 0.05, "copied": 0.0, "ordinary": 0.32, "near_duplicate": 0.04, "spread": 0.05}
+    >>> shares = {"unlike_people": 0.05, "copied": 0.0, "generic": 0.32, "near_duplicate": 0.04, "spread": 0.05}
     >>> for name, share in shares.items():
     ...     result |= {f"{name}_share{end}": share + shift for end, shift in (("", 0), ("_ci_low", -0.03))}
     ...     result |= {f"{name}_share_ci_high": share + 0.03}
@@ -95,7 +95,7 @@ def words_of(result: Mapping[str, Any], p_value: float | None = None) -> list[Pa
     names = {word.name for word in words}
     is_nearer_or_farther = result.get("fidelity_gap_p_value", math.nan) <= LEVEL and _has_sign(result, "fidelity_gap")
     if names <= {"copies"} or (
-        is_nearer_or_farther and names.isdisjoint({"unlike", "unsupported", "copies", "ordinary"})
+        is_nearer_or_farther and names.isdisjoint({"unlike", "unsupported", "copies", "generic"})
     ):
         p_text = format_p_value(p_value, int(result["n_rows"]))
         chosen = DIRECTIONS if names <= {"copies"} else ("fidelity_gap",)
@@ -185,7 +185,7 @@ def _share_words(result: Mapping[str, float]) -> list[ParityWord]:
         sentence = f"{share} of its captions are farther from the references than 19 of 20 human ones {people}."
         words.append(ParityWord("unlike", sentence))
     is_unlike |= is_above_people(result, "unsupported_share")
-    places = [("formulaic", "formulaic_share", "more predictable in their wording")]
+    places = [("predictable", "predictable_share", "more predictable in their wording")]
     if "faults" not in result:
         places.insert(0, ("odd-wording", "odd_wording_share", "less predictable in their wording"))
     for name, share, place in places:
@@ -202,11 +202,11 @@ def _share_words(result: Mapping[str, float]) -> list[ParityWord]:
             )
         )
         copied = result["copied_share"]
-    if result["ordinary_share_ci_low"] - copied > TAIL:
+    if result["generic_share_ci_low"] - copied > TAIL:
         words.append(
             ParityWord(
-                "ordinary",
-                f"Blander than human captions: {share_text(result, 'ordinary_share')} are nearer to the references "
+                "generic",
+                f"Blander than human captions: {share_text(result, 'generic_share')} are nearer to the references "
                 f"than 19 of 20 human ones {people}.",
             )
         )

@@ -16,7 +16,7 @@ from .ngrams import NgramIndex
 from .options import check_whole_number
 from .parity_corpus import LEAST_ROWS, SMALLEST_P
 from .parity_gaps import DrawnGaps, GapsTest, ParityCorpus, RowGaps, gaps_test, row_gaps
-from .parity_power import LEVEL, RowsNeeded, rows_needed, rows_needed_of_tails, soonest
+from .parity_power import LEVEL, RowsToDetect, rows_to_detect, rows_to_detect_of_tails, soonest
 from .rows import as_caption_rows, as_pairs
 from .sets_classes import class_labels
 from .sets_diversity import ROUNDING
@@ -143,12 +143,12 @@ def compare_pair(
 
 def _rows_to_detect(test: GapsTest, n_rows: int, level: float) -> tuple[float, float]:
     """Rows after which the joint test, and the test of diversity alone, find what they have found."""
-    joint = rows_needed(test.statistic, test.degrees, n_rows, None, 1.0, level=level).rows
+    joint = rows_to_detect(test.statistic, test.degrees, n_rows, None, 1.0, level=level).rows
     if math.isnan(test.diversity_p_value):
         return joint, math.nan
     # The square of z, out of a p-value which may be too small for a number.
     square = float(scipy.special.ndtri(max(test.diversity_p_value, SMALLEST_P) / 2)) ** 2
-    return joint, rows_needed(square, 1, n_rows, None, 1.0, level=level).rows
+    return joint, rows_to_detect(square, 1, n_rows, None, 1.0, level=level).rows
 
 
 def _clustered(
@@ -166,9 +166,9 @@ def _clustered(
     t_values = [of.mean / of.standard_error if of.standard_error > 0 else math.nan for of in (energy, diversity)]
     size = len(set(clusters)), len(rows.between), None
     needed = [
-        RowsNeeded(math.nan, math.nan, math.nan)
+        RowsToDetect(math.nan, math.nan, math.nan)
         if math.isnan(t)
-        else rows_needed_of_tails([abs(t) if sides == 2 else t], *size, level=share * level / sides)
+        else rows_to_detect_of_tails([abs(t) if sides == 2 else t], *size, level=share * level / sides)
         for t, sides, share in ((t_values[0], 1, 0.5), (t_values[1], 2, 0.5), (t_values[1], 2, 1.0))
     ]
     return p_value, (soonest(*needed[:2]).rows, needed[2].rows)

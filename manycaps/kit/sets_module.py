@@ -15,7 +15,7 @@ from .options import (
     Effect,
     Option,
     Value,
-    as_plain,
+    as_python_value,
     by_value,
     check_beside_rows,
     check_confidence_level,
@@ -249,7 +249,7 @@ class SetMetric(CollectionModule):
         options = self.call_options(given)
         columns = self.prepare_columns(options, predictions=predictions, references=references)
         sizes = text_counts(**columns)
-        row = as_plain(row)
+        row = as_python_value(row)
         check_whole_number("row", row, 0)
         if row >= len(sizes):
             raise InputError("row", f"a whole number below {len(sizes)}", row, "Rows are counted from 0.")

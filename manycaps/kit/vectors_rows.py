@@ -9,7 +9,7 @@ import numpy as np
 
 from .arrays import LARGEST_SIZE, as_numbers
 from .errors import InputError, InputTypeError, quote_value
-from .options import Option, Ready, as_plain, check_flag, check_whole_number
+from .options import Option, Ready, as_python_value, check_flag, check_whole_number
 from .row_images import clusters_of_images, repeated_texts
 from .sets_module import CAPTION_COLUMNS, ComparableRows, pairs_batch, text_counts
 from .sets_splits import Comparison, RowGenerators, row_keys
@@ -362,7 +362,7 @@ def _as_counts(n_candidates: object, n_texts: Sequence[int], column: str) -> lis
             "None",
             "Say how many of the first texts of a row are candidates.",
         )
-    given: Any = as_plain(n_candidates)
+    given: Any = as_python_value(n_candidates)
     is_list = isinstance(given, list | tuple | np.ndarray)
     counts = list(given.tolist() if isinstance(given, np.ndarray) else given) if is_list else [given] * len(n_texts)
     if len(counts) != len(n_texts):

@@ -13,7 +13,7 @@ where c(h) is the sum of c(h w), t(h) the number of w with c(h w) > 0, and h' is
 So a reference and a candidate are scored by one model that has seen neither; if people wrote both, they are
 exchangeable.
 
-A candidate is odd if 19 of 20 human captions have a larger SLOR, and formulaic if they have a smaller one; people
+A candidate is odd if 19 of 20 human captions have a larger SLOR, and predictable if they have a smaller one; people
 give 5% of each. The wording gap of a row is the mean SLOR of its candidates less its references' mean. Rows share the
 model: the gaps of rows with similar captions are correlated, and `wording_test` adds these covariances to the
 variance. The slow versions of all this are in tests/oracles/wording_loop.py.
@@ -46,7 +46,7 @@ BEGIN, END, N_MARKS = 0, 1, 2
 
 # Ends of people's SLOR by the names of results.
 ODD_WORDING = "odd_wording_share"
-WORDING_SHARES = {ODD_WORDING: -1, "formulaic_share": 1}
+WORDING_SHARES = {ODD_WORDING: -1, "predictable_share": 1}
 
 # Captions, and pairs of captions, that are listed.
 N_LISTED = 100

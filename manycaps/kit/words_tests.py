@@ -106,7 +106,7 @@ def _clustered_p_value(sums: Floats, influence: Floats, numbers: Ints, sizes: In
 
 
 class WordingShares(NamedTuple):
-    """Odd and formulaic candidates."""
+    """Odd and predictable candidates."""
 
     # By the names of `WORDING_SHARES`.
     shares: Mapping[str, TailShare]
@@ -117,7 +117,7 @@ class WordingShares(NamedTuple):
 def wording_shares(
     rows: WordingRows, clusters: Sequence[Hashable] | None = None, confidence_level: float | None = None
 ) -> WordingShares:
-    """Compute the shares of candidates that are odd and formulaic, with intervals as `corpus_tails` has them."""
+    """Compute the shares of candidates that are odd and predictable, with intervals as `corpus_tails` has them."""
     people_slor, n_references = rows.slor[rows.is_reference], rows.sizes[:, 1]
     count = np.repeat(n_references, n_references)
     people = PeopleDistances({n: people_slor[count == n] for n in np.unique(n_references).tolist()})
@@ -207,7 +207,7 @@ class HumanWording(NamedTuple):
     p_value: float
     # Shares of the candidates that are less, and more, predictable than 19 of 20 human captions: 0.05 each for people.
     odd_wording_share: float
-    formulaic_share: float
+    predictable_share: float
     # SLOR of every candidate, n_rows lists.
     slor: list[list[float]]
 
@@ -251,5 +251,5 @@ def human_wording(
     clusters = clusters_of_images(clusters, references, candidates)
     corpus = corpus_wording(wording_rows(candidates, references, clusters), clusters, confidence_level)
     result = corpus.result(None)
-    shares = result["odd_wording_share"], result["formulaic_share"]
+    shares = result["odd_wording_share"], result["predictable_share"]
     return HumanWording(*corpus.test, *shares, corpus.rows.candidate_slor())

@@ -12,7 +12,7 @@ import numpy as np
 from manycaps.files.caption_tables import table_records
 from manycaps.kit.arrays import map_in_order
 from manycaps.kit.clip_encoder import with_prompt
-from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value
+from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
 
@@ -81,7 +81,7 @@ def load_split(source: str, configuration: str | None, split: str) -> datasets.D
     path = pathlib.Path(source).expanduser()
     expected, got = f"a data set with a split {split!r}", f"{quote_value(source)}, which cannot be loaded"
     fix = "Give a Hub name, a folder, or a parquet file, and check the name of the split."
-    with errors_of_others("data", expected, fix, got):
+    with as_input_errors("data", expected, fix, got):
         if (path / "dataset_dict.json").is_file():
             return datasets.load_from_disk(str(path))[split]
         if (path / "state.json").is_file():

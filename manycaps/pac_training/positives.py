@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from manycaps.catalog.command_options import check_options
 from manycaps.files.saved_files import make_folder, name_changes, write_atomically, write_text_atomically
-from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value
+from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value
 from manycaps.kit.files import check_loaded_tensors, read_json
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.kit.vectors_folders import HUB_TIMEOUT
@@ -128,7 +128,7 @@ def _load(option: str, name: str, load: Callable[..., Any], **keywords: Any) -> 
 
 def _model_errors(option: str, name: str) -> contextlib.AbstractContextManager[None]:
     got = f"{quote_value(name)}, which cannot be loaded"
-    return errors_of_others(option, "a model of the Hub or a folder of one", "Check the name and the network.", got)
+    return as_input_errors(option, "a model of the Hub or a folder of one", "Check the name and the network.", got)
 
 
 def load_work(options: PositivesOptions, bar: Any) -> Work:

@@ -21,7 +21,7 @@ from manycaps.files.saved_files import make_folder, name_changes, write_atomical
 from manycaps.kit.clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Checkpoint, find_checkpoint, variant_name
 from manycaps.kit.clip_model import ClipModel, Weights, build_network, merge_lora, read_weights, write_safetensors
 from manycaps.kit.clip_pac import PAC_PROMPT
-from manycaps.kit.errors import InputError, errors_of_others, quote_path
+from manycaps.kit.errors import InputError, as_input_errors, quote_path
 from manycaps.kit.files import file_sha256
 from manycaps.pac_training.data_set import TupleRows, check_output, examine_rows, load_split
 from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
@@ -218,7 +218,7 @@ def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) ->
 def read_state(path: pathlib.Path) -> dict[str, Any]:
     """Read a saved state without running any of its code."""
     fix = "It was not run. Delete it to start from scratch, or give another folder."
-    with errors_of_others(quote_path(path), "the saved state of a training", fix):
+    with as_input_errors(quote_path(path), "the saved state of a training", fix):
         state = torch.load(path, map_location="cpu", weights_only=True)
         if not (isinstance(state["facts"], dict) and isinstance(state["training"]["recipe"], dict)):
             raise TypeError("no facts")

@@ -102,7 +102,7 @@ def measure(
     )
     result |= {
         key: int(result[key])
-        for key in ("rows_needed", "rows_needed_ci_low", "rows_needed_ci_high")
+        for key in ("rows_to_detect", "rows_to_detect_ci_low", "rows_to_detect_ci_high")
         if math.isfinite(result.get(key, math.nan))
     }
     # Each caption of a row once.

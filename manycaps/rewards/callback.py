@@ -21,7 +21,7 @@ from .caption_reward import as_references, process_group
 LOGGED = (
     "human_parity_p_value",
     "human_parity_statistic",
-    "rows_needed",
+    "rows_to_detect",
     "faults",
     "unsupported_share",
     "omitted_share",
@@ -30,7 +30,7 @@ LOGGED = (
     "words_per_text",
     "words_per_text_of_people",
     "unlike_people_share",
-    "ordinary_share",
+    "generic_share",
     "near_duplicate_share",
     "fidelity_gap",
     "diversity_gap",
@@ -215,10 +215,10 @@ def nearness(result: Mapping[str, float]) -> tuple[float, float]:
     and 1 for a model that has learned little, are ordered by T2; models of which no number of rows detects a difference
     are equal.
 
-    >>> nearness({"rows_needed": 12.0, "human_parity_statistic": 40.0})
+    >>> nearness({"rows_to_detect": 12.0, "human_parity_statistic": 40.0})
     (12.0, -40.0)
     """
-    rows, statistic = float(result["rows_needed"]), float(result["human_parity_statistic"])
+    rows, statistic = float(result["rows_to_detect"]), float(result["human_parity_statistic"])
     if math.isnan(rows):
         return WORST
     return rows, 0.0 if math.isinf(rows) else -statistic

@@ -13,7 +13,7 @@ import torch
 import transformers
 
 from manycaps.kit.arrays import map_in_order
-from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value, reason_of
+from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value, reason_of
 from manycaps.kit.files import check_loaded_tensors, file_sha256, read_json
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.kit.vectors_models import as_device
@@ -43,7 +43,7 @@ class LocalModel:
         self._device = as_device(options.device)
         fix = "Check the name, --revision and the network; models with code of their own are not loaded."
         got = f"{quote_value(options.model)}, which cannot be loaded"
-        with errors_of_others("model", "a folder of a model, or its name on the Hub", fix, got):
+        with as_input_errors("model", "a folder of a model, or its name on the Hub", fix, got):
             self._load()
 
     def _load(self) -> None:
@@ -232,7 +232,7 @@ class LocalModel:
         where, fix = f"model {quote_path(self.options.model)}", "Check the folder's files."
         expected, besides = "one that writes texts with its own generation_config.json", (torch.cuda.OutOfMemoryError,)
         try:
-            with errors_of_others(where, expected, fix, besides=besides):
+            with as_input_errors(where, expected, fix, besides=besides):
                 tokens: torch.Tensor = self.model.generate(**inputs, **options)
         except torch.cuda.OutOfMemoryError as error:
             raise InputError(

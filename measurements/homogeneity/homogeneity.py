@@ -54,7 +54,7 @@ from .ngrams_documents import document_ngrams as document_ngrams
 from .parity_corpus import check_two_references as check_two_references
 from .parity_faults import PeopleValues as PeopleValues
 from .parity_gaps import RowGaps as RowGaps
-from .parity_power import RowsNeeded as RowsNeeded
+from .parity_power import RowsToDetect as RowsToDetect
 from .parity_sentences import Spans as Spans
 from .parity_tails import Tail as Tail
 from .parity_texts import SentencesOfRows as SentencesOfRows

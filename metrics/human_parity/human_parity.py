@@ -91,7 +91,7 @@ from .meteor15_words import Prefixes as Prefixes
 from .module import CollectionModule as CollectionModule
 from .ngrams import NgramOrder as NgramOrder
 from .parity_faults import PeopleValues as PeopleValues
-from .parity_power import RowsNeeded as RowsNeeded
+from .parity_power import RowsToDetect as RowsToDetect
 from .row_images import text_key as text_key
 from .sets_tests import RowTests as RowTests
 from .vectors_checks import paired_cosines as paired_cosines
@@ -104,7 +104,7 @@ from .words_ptb import Shape as Shape
 _DESCRIPTION = """
 Human Parity counts the faults of candidate texts of any length, sentence by sentence, each beside people's own rate:
 what nobody said, what is left out, odd wording, repetition. It says in one p-value whether the candidates can be
-distinguished from human ones, how many rows that takes, and which share of them is ordinary or near-duplicate. The test
+distinguished from human ones, how many rows that takes, and which share of them is generic or near-duplicate. The test
 costs little beside the distances of texts, and finds a few wrong captions in a hundred.
 """
 
@@ -133,7 +133,7 @@ _EXAMPLES = """
 (0.17, 0.1)
 >>> system[:, 0] = -4 * people.mean(axis=1)  # one caption in five is wrong
 >>> result = human_parity.compute(prediction_embeddings=system, reference_embeddings=people)
->>> round(result["human_parity_p_value"], 4), round(result["unlike_people_share"], 2), result["rows_needed"]
+>>> round(result["human_parity_p_value"], 4), round(result["unlike_people_share"], 2), result["rows_to_detect"]
 (0.0, 0.27, 10.0)
 """
 
@@ -141,7 +141,7 @@ _EXAMPLES = """
 DISTANCES = ("bert", "meteor", "meteor15", "cider")
 
 # Keys of a result, beside shares of tails and means of rows, that need two references in every row.
-NEED_TWO_REFERENCES = ("human_parity_p_value", "human_parity_statistic", "rows_needed")
+NEED_TWO_REFERENCES = ("human_parity_p_value", "human_parity_statistic", "rows_to_detect")
 
 # What METEOR's function calls its versions.
 METEOR_VERSIONS = dict(zip(("meteor", "meteor15"), METEORS, strict=True))
@@ -272,11 +272,11 @@ class HumanParity(SetMetric, evaluate.Metric):
             level (Bonferroni), without captions 0.8, 0.2, 0 and 0
         human_parity_statistic | 0 or more; about 2 for people | | T2 of the gaps, for people chi-squared with two
             degrees of freedom (single candidates: one)
-        rows_needed | 1 to infinity; infinity for people | higher | rows after which one of the tests distinguishes the
-            candidates from human captions, 80% of the time at a level of 5%: the larger, the more like people's
+        rows_to_detect | 1 to infinity; infinity for people | higher | rows after which one of the tests distinguishes
+            the candidates from human captions, 80% of the time at a level of 5%: the larger, the more like people's
         unlike_people_share | 0 to 1; 0.05 for people | | share of the candidates that are farther from the references
             than 19 of 20 human captions
-        * ordinary_share | 0 to 1; 0.05 for people | | share of the candidates that are nearer to the references than 19
+        * generic_share | 0 to 1; 0.05 for people | | share of the candidates that are nearer to the references than 19
             of 20 human captions
         * near_duplicate_share | 0 to 1; 0.05 for people | | share of the pairs of candidates that are nearer to each
             other than 19 of 20 pairs of human captions
@@ -286,7 +286,7 @@ class HumanParity(SetMetric, evaluate.Metric):
             below ten rows, or clusters
         wording_p_value | 0 to 1; above 0.05 in 95% for people | | two-sided, of "people wrote the candidates", by the
             wording gap
-        formulaic_share | 0 to 1; 0.05 for people | | share of the candidates that are more predictable than 19 of 20
+        predictable_share | 0 to 1; 0.05 for people | | share of the candidates that are more predictable than 19 of 20
             human captions
         wrong_share_ci_low | 0 to 1; 0 for people | | with `confidence_level`: lower bound of the share of captions that
             people would not have written, (`unlike_people_share_ci_low` - 0.05) / 0.95, at least 0
@@ -296,7 +296,7 @@ class HumanParity(SetMetric, evaluate.Metric):
             how much more varied, than people are
         energy_distance | in the unit of the distance | 0 | 2 fidelity_gap - diversity_gap
         gaps_p_value, tails_p_value | 0 to 1 | | with `details` or `confidence_level`: of the joint test of both gaps;
-            of the shares unlike people, ordinary and near-duplicate, each tested for more than people's 5%, the
+            of the shares unlike people, generic and near-duplicate, each tested for more than people's 5%, the
             smallest times their number, NaN below ten rows, or 20 with two references
         human_parity_smallest_p | 0 to 1 | | with `details` or `confidence_level`: the smallest p-value that sets of
             these sizes can have
@@ -306,15 +306,15 @@ class HumanParity(SetMetric, evaluate.Metric):
             references at distance 0 from another one; and the copied_share of people's candidates, which have one
             reference more to match
         n_rows | | | number of rows
-        ..._ci_low, ..._ci_high | | | with `confidence_level`: ends of the intervals of rows_needed and of every share,
-            gap and distance. NaN where rows have one candidate, and a value needs two
+        ..._ci_low, ..._ci_high | | | with `confidence_level`: ends of the intervals of rows_to_detect and of every
+            share, gap and distance. NaN where rows have one candidate, and a value needs two
         ..._per_row | | | with `details`: of every share, gap and distance, and of the p-value for `"exact"` and
             `"permutation"`
         conformal_p_value_per_candidate, distance_per_candidate | | | with `details`: share of people's distances, of
             all rows, that are at least as large as the candidate's (one added to both counts); and its mean distance
             from the references
         distance_histogram | | | with `details`: share of the candidates in each twentieth of people's distances, the
-            nearest first; 0.05 each for people. The first is `ordinary_share`, the last `unlike_people_share`
+            nearest first; 0.05 each for people. The first is `generic_share`, the last `unlike_people_share`
         wording_per_candidate | | | with `details`: SLOR
         unsupported_sentences | | | with `details`: [row, candidate, sentence, its text, the nearest span of the
             references] of the 100 sentences that are farthest from what people say, the worst first

@@ -75,12 +75,12 @@ class Wording(CollectionModule, evaluate.Metric):
         * wording_p_value | 0 to 1 | | two-sided, of "people wrote the candidates", by the wording gap
         * odd_wording_share | 0 to 1; 0.05 for people | | share of the candidates that are less predictable than 19 of
             20 human captions
-        * formulaic_share | 0 to 1; 0.05 for people | | share of the candidates that are more predictable than 19 of 20
-            human captions
+        * predictable_share | 0 to 1; 0.05 for people | | share of the candidates that are more predictable than 19 of
+            20 human captions
         odd_wording_share_of_people | | | 0.05, by construction
         n_rows | | | number of rows. All other values but lists are NaN below ten rows, or clusters
         ..._ci_low, ..._ci_high | | | with `confidence_level`: ends of the intervals of the gap and the shares
-        wording_gap_per_row, odd_wording_share_per_row, formulaic_share_per_row | | | with `details`
+        wording_gap_per_row, odd_wording_share_per_row, predictable_share_per_row | | | with `details`
         wording_per_candidate | | | with `details`: SLOR of every candidate
         oddest_wording | | | with `details`: [row, candidate] of the 100 candidates with the lowest SLOR: where to look
         phrases | | | with `details`: up to 20 phrases of one to three words that candidates have more often, or less

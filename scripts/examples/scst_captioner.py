@@ -96,7 +96,7 @@ def describe_distance(captioner: Captioner, pixels: torch.Tensor, references: li
     _, captions = captioner.sample(pixels)
     result = manycaps.load("human_parity", distance="meteor").compute(predictions=captions, references=references)
     return (
-        f"T2 {result['human_parity_statistic']:,.0f}, rows needed {result['rows_needed']:,.0f}, "
+        f"T2 {result['human_parity_statistic']:,.0f}, rows needed {result['rows_to_detect']:,.0f}, "
         f"near-duplicates {result['near_duplicate_share']:.0%}"
     )
 

@@ -185,8 +185,8 @@ def make_trainer(output: pathlib.Path, epochs: int) -> SamplingTrainer:
         # T2 of the gaps falls while captions come nearer to people's (and where wrong captions cancel bland ones:
         # `manycaps.rewards.HumanParityCallback` does not stop by it). The p-value is 0.0 in one epoch after
         # the other, and triangle ranks hardly see captions that are wrong in part: neither tells epochs apart. Of
-        # equal ones the first is kept. `rows_needed` (greater_is_better=True) weighs the tails as well: it is for many
-        # rows, and 1 for captions that are far from people's.
+        # equal ones the first is kept. `rows_to_detect` (greater_is_better=True) weighs the tails as well: it is for
+        # many rows, and 1 for captions that are far from people's.
         metric_for_best_model="human_parity_statistic",
         # Unset, larger is taken for better; T2 is a distance.
         greater_is_better=False,

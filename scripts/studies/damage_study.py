@@ -17,7 +17,7 @@ of up to 2.5 percentage points.
 
 Written: damage_study.csv: value and excess, means over all rows, with the standard error of the excess; value_pooled,
 the mean of statistic="pooled" (trm modules); found, the share of trials with a corpus p-value of at most 0.05, and
-found_by_harmonic_mean, with `combined_p_value`, for the sizes of the first table; rows_needed, with how many
+found_by_harmonic_mean, with `combined_p_value`, for the sizes of the first table; rows_to_detect, with how many
 rows nine of ten trials would find the damage: ((1.645 s0 + 1.282 s) / excess)^2, with s0^2 the mean variance of the
 rows' null values and s the standard deviation of the rows' excesses; "nan" where the excess is within three standard
 errors of 0, "inf" where it is further below. The tables for the cards are printed at the end.
@@ -49,7 +49,7 @@ parser.add_argument("--trials", type=int, default=500, metavar="N", help="corpus
 parse = parser.parse_args
 
 KEY = ("module", "data", "n_candidates", "n_references", "captions", "n_rows")
-COLUMNS = ("value", "value_pooled", "excess", "excess_error", "found", "found_by_harmonic_mean", "rows_needed")
+COLUMNS = ("value", "value_pooled", "excess", "excess_error", "found", "found_by_harmonic_mean", "rows_to_detect")
 
 # Numbers of candidates and references: of the tables of values, and of the table of rows needed.
 SIZES = {(2, 3): "Flickr8k", (5, 5): "MSVD", (10, 10): "MSVD"}
@@ -61,7 +61,7 @@ N_TRIAL_ROWS = 60
 # Splits of a row up to which all are used; random ones beyond, and draws of the corpus test.
 MAX_EXACT_SPLITS, N_RESAMPLES = 1_000, 999
 
-# Share of trials that `rows_needed` is to reach.
+# Share of trials that `rows_to_detect` is to reach.
 POWER = 0.9
 
 # Numbers of needed rows below this one are not shown: the normal distribution behind them does not hold for so few.
@@ -114,7 +114,7 @@ def rejection_shares(rows: RowsWithNulls, size: tuple[int, int], n_images: int, 
     return np.mean(rejections, axis=0)
 
 
-def rows_needed(rows: RowsWithNulls) -> float:
+def rows_to_detect(rows: RowsWithNulls) -> float:
     """Return with how many rows `POWER` of the trials would be rejected; NaN where the excess may be chance.
 
     Where the excess is below 0 and not by chance, no number of rows is enough: infinity.
@@ -156,7 +156,7 @@ class Study:
             pooled = np.concatenate([pooled_rows.compare(places[i : i + BATCH]).statistic for i in starts]).mean()
         excesses = rows.excesses()
         error = excesses.std(ddof=1) / math.sqrt(n_rows)
-        return [[rows.values.mean(), pooled, excesses.mean(), error, *shares, rows_needed(rows)]]
+        return [[rows.values.mean(), pooled, excesses.mean(), error, *shares, rows_to_detect(rows)]]
 
 
 def cells(modules: Sequence[str], n_rows: int) -> Iterator[tuple[str, str, int, int, str, int]]:
@@ -183,7 +183,9 @@ def print_tables(lines: Sequence[Line], module: str) -> None:
     print(f"\n{module}\n")
     print_table(["n + m", "mean over rows", *DAMAGES], rows)
     damages = [damage for damage in DAMAGES if damage != "human"]
-    needed = {size: [cell(size, data, "rows_needed", damage) for damage in damages] for size, data in DESIGNS.items()}
+    needed = {
+        size: [cell(size, data, "rows_to_detect", damage) for damage in damages] for size, data in DESIGNS.items()
+    }
     print()
     print_table(["n + m", *damages], ([f"{n} + {m}", *row] for (n, m), row in needed.items() if any(row)))
 
@@ -194,7 +196,7 @@ def as_shown(column: str, cell: str) -> str:
         return "-"
     if column.startswith("found"):
         return f"{number:.0%}"
-    if column == "rows_needed":
+    if column == "rows_to_detect":
         if math.isinf(number):
             return "never"
         return f"{math.ceil(number):,}" if number > LEAST_ROWS else f"< {LEAST_ROWS}"

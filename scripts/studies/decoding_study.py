@@ -42,7 +42,7 @@ N_SPLITS = 199
 PEOPLE: Mapping[str, float] = {
     "energy_distance": 0.0,
     "unlike_people_share": 0.05,
-    "ordinary_share": 0.05,
+    "generic_share": 0.05,
     "near_duplicate_share": 0.05,
 }
 
@@ -50,7 +50,7 @@ PEOPLE: Mapping[str, float] = {
 TITLES = {
     "energy_distance": "energy distance (METEOR)",
     "unlike_people_share": "unlike people",
-    "ordinary_share": "most ordinary",
+    "generic_share": "most ordinary",
     "near_duplicate_share": "near-duplicates",
     "trm_meteor": "TRM-METEOR, excess",
     "mmd_bert": "MMD, excess",

@@ -13,7 +13,7 @@ from references alone (of METEOR, the mean METEOR), both tails; and of embedding
 "Frechet". They are drawn from all splits of a row, or from 199 random ones where there are more than 1,000.
 "joint": the same of the tests of `human_parity`: "distances", of gaps and tails; "wording"; and "joint", of all three;
 also of one candidate and four references whose wording alone is damaged (`REWORDED`).
-"needed": share of trials found by "distances" if they have as many rows as `rows_needed` is for the rows of all images.
+"needed": share of trials found by "distances" with as many rows as `rows_to_detect` says for the rows of all images.
 "coverage": share of the 95% intervals that hold the value of the rows of all images; rows are drawn with replacement.
 Without a corpus also on made points: texts are points in four dimensions around their row's, and distances Euclidean.
 
@@ -106,8 +106,8 @@ POINTS = ("human", "20% other", "half repeated", "blandest")
 
 # Values whose intervals are looked at.
 VALUES = (
-    *("unlike_people_share", "ordinary_share", "near_duplicate_share", "spread_share"),
-    *("fidelity_gap", "diversity_gap", "energy_distance", "rows_needed"),
+    *("unlike_people_share", "generic_share", "near_duplicate_share", "spread_share"),
+    *("fidelity_gap", "diversity_gap", "energy_distance", "rows_to_detect"),
 )
 
 # Tests in closed form, by the field of their p-value.
@@ -222,7 +222,7 @@ def with_replacement(n_rows: int, shape: tuple[int, int], seed: Sequence[int]) -
 
 def needed_lines(distances: np.ndarray, m: int, n_trials: int, seed: Sequence[int]) -> Iterator[list[Any]]:
     """Yield the power at the rows that are needed, if these are not too many."""
-    needed, share = parity_of(distances, m, p_value="none")["rows_needed"], np.nan
+    needed, share = parity_of(distances, m, p_value="none")["rows_to_detect"], np.nan
     if needed <= MOST_NEEDED:
         trials = with_replacement(len(distances), (n_trials, int(needed)), seed)
         share = np.mean([joint_p_value(*tested) <= LEVEL for tested in gaps_and_tails(distances, m, trials)])

@@ -216,7 +216,7 @@ def speaker_lines(
 
 def nearness(result: Mapping[str, float]) -> tuple[float, float]:
     """Return what `compare --sort likeness` orders systems by: `manycaps.comparison.system_lines.in_order`."""
-    return result["rows_needed"], float(np.nan_to_num(result["human_parity_p_value"], nan=2.0))
+    return result["rows_to_detect"], float(np.nan_to_num(result["human_parity_p_value"], nan=2.0))
 
 
 def _holds(result: Mapping[str, float], name: str, value: float) -> bool:

@@ -58,7 +58,7 @@ COLUMNS = ("number", "scale", "n_systems", "rho", "rho_low", "rho_high", "tau_b"
 SYSTEMS, OF_SYSTEMS = "human_ratings_systems", ("system", "number", "value")
 SHOWN = (
     *("faults", "unsupported_share", "omitted_share", "odd_wording_share", "repeated_share"),
-    *("words_per_text", "rows_needed"),
+    *("words_per_text", "rows_to_detect"),
 )
 
 # Names of the distances, and the module of the plain metrics.
@@ -169,7 +169,7 @@ def shown_number(lines: Sequence[Line], system: str, measure: str, number: str) 
     value = numbers(matching_lines(lines, measure=measure, system=system, number=number), "value")[0]
     if number.endswith("_share") or number == "faults":
         return f"{100 * value:.1f}"
-    return f"{value:,.0f}" if number == "rows_needed" else f"{value:.3f}" if value < 10 else f"{value:.1f}"
+    return f"{value:,.0f}" if number == "rows_to_detect" else f"{value:.3f}" if value < 10 else f"{value:.1f}"
 
 
 def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:

@@ -50,7 +50,7 @@ COLUMNS = ("n_rows", "system", "number", "value", "low", "high")
 HELD_OUT = "held_out"
 
 # What is drawn: faults, which are 0 for people, and shares, of which people give 5% each.
-DRAWN = ("faults", "unsupported_share", "odd_wording_share", "ordinary_share", "formulaic_share")
+DRAWN = ("faults", "unsupported_share", "odd_wording_share", "generic_share", "predictable_share")
 
 
 class SomeImages(NamedTuple):

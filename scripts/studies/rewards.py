@@ -83,9 +83,9 @@ TRAIN_SEED, HELD_OUT_SEED, LIKELIHOOD_SEED = 3_000_000, 4_000_000, 5_000_000
 PARITY = {
     "human_parity_p_value": "p",
     "human_parity_statistic": "T2",
-    "rows_needed": "rows_needed",
+    "rows_to_detect": "rows_to_detect",
     "unlike_people_share": "unlike_people",
-    "ordinary_share": "ordinary",
+    "generic_share": "ordinary",
     "near_duplicate_share": "near_duplicates",
 }
 

@@ -20,7 +20,7 @@ parser = decoding_parser(__doc__, (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0))
 parse = parser.parse_args
 
 PANELS = (
-    *("energy_distance", "unlike_people_share", "ordinary_share", "near_duplicate_share"),
+    *("energy_distance", "unlike_people_share", "generic_share", "near_duplicate_share"),
     *("trm_meteor", "mmd_bert", "meteor", "cider_d"),
 )
 

@@ -394,7 +394,7 @@ def assert_shows_the_modules_numbers(page, name, cells, fields):
     # Rows of the table of results; a row of a single candidate has no key of the result in front.
     expected = module_of(name).compute(**columns_of(name, fields), **CASES[name].options)
     shown = {key: value.partition("\npeople ")[0] for key, value, *_ in cells if key in expected}
-    whole = [key for key in expected if key.startswith("rows_needed") and math.isfinite(expected[key])]
+    whole = [key for key in expected if key.startswith("rows_to_detect") and math.isfinite(expected[key])]
     expected |= {key: int(expected[key]) for key in whole}
     assert shown
     assert shown == {key: as_table_cell(expected[key]) for key in shown}

@@ -141,7 +141,7 @@ def comparisons(n_trials, damages, seed, n_rows):
 # Sentences about a system that name a share, and the share that has to lie above people's.
 NAMED = {
     "unsupported": "unlike_people_share",
-    "generic": "ordinary_share",
+    "generic": "generic_share",
     "near_duplicates": "near_duplicate_share",
     "spread_pairs": "spread_share",
 }

@@ -23,8 +23,8 @@ N_IMAGES, N_ROWS, N_CORPORA = 400, 60, 60
 
 # By the name of a sentence, the share that it names.
 SHARES = {name.removesuffix("_share"): name for name in FAULTS} | {
-    "generic": "ordinary_share",
-    "predictable_wording": "formulaic_share",
+    "generic": "generic_share",
+    "predictable_wording": "predictable_share",
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from manycaps.files.caption_tables import table_records
 from manycaps.files.caption_tables.columns import CAPTION_COLUMNS, ID_COLUMNS, PREDICTION_COLUMNS
 from manycaps.files.caption_tables.files import source_name
-from manycaps.kit.errors import InputError, errors_of_others, quote_path, quote_value
+from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value
 
 # Usual names of the columns that say whose score it is, of which item, and which of several samples.
 SYSTEM_COLUMNS = ("system", "model")
@@ -98,7 +98,7 @@ def columns_of(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _records(path: str) -> list[Mapping[str, Any]]:
-    with errors_of_others(quote_path(path), "a table", ""):
+    with as_input_errors(quote_path(path), "a table", ""):
         records: list[Mapping[str, Any]] = [_flat(record) for record in table_records(path)]
     if not records:
         raise InputError(quote_path(path), "at least one score", "none", "Give a table with lines.")

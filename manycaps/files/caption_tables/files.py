@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple, cast
 import fsspec
 from tqdm import tqdm
 
-from manycaps.kit.errors import InputError, InputImportError, errors_of_others, quote_path, quote_value, reason_of
+from manycaps.kit.errors import InputError, InputImportError, as_input_errors, quote_path, quote_value, reason_of
 from manycaps.kit.files import ExpandedFile, read_json
 
 # Endings of tables; endings of text may be followed by ".gz", and ".tgz" is ".tar.gz".
@@ -111,7 +111,7 @@ def table_files(sources: Sequence[str], split: str | None = None) -> list[TableF
         if is_local(path):
             files += _files_of(os.path.expanduser(path), split)
             continue
-        with errors_of_others(quote_source(path), "an address that can be read", "Check it, and the network.", "none"):
+        with as_input_errors(quote_source(path), "an address that can be read", "Check it, and the network.", "none"):
             files += _files_of(path, split)
     return files
 
@@ -188,7 +188,7 @@ def find_medium(folder: str, given: str | None, name: str, role: str, row: int) 
             f"Name a column of files with --columns {role}=NAME.",
         )
     address = f"{folder.rstrip('/')}/{given or name + MEDIA_ENDINGS[role][0]}"
-    with errors_of_others(f"{role}[{row}]", f"a file at {address}", "Check the address.", "none"):
+    with as_input_errors(f"{role}[{row}]", f"a file at {address}", "Check the address.", "none"):
         return bytes(fsspec.open(address, "rb").open().read())
 
 

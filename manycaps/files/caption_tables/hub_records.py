@@ -5,7 +5,7 @@ import re
 from collections.abc import Container, Iterator
 from typing import Any
 
-from manycaps.kit.errors import errors_of_others
+from manycaps.kit.errors import as_input_errors
 
 from .files import Record, TableFile, table_kind
 
@@ -33,7 +33,7 @@ def hub_file(source: str, config: str | None, split: str) -> TableFile | None:
 def hub_records(file: TableFile, columns: Container[str] | None = None) -> Iterator[Record]:
     """Read the records of a data set on the Hub, images undecoded; raise a ValueError if it cannot be loaded."""
     fix = "Check the file, the spelling, and --split and --config."
-    with errors_of_others(file.path, "a file, a saved data set or a name on the Hub", fix):
+    with as_input_errors(file.path, "a file, a saved data set or a name on the Hub", fix):
         for row, values in enumerate(_rows(file, columns)):
             yield Record(row, values)
 

@@ -17,7 +17,7 @@ from .text import decoding_sentences, table
 # Numbers over the temperature, by title: human_parity's, and plain metrics.
 PANELS = {
     "unsupported": "unsupported_share",
-    "generic": "ordinary_share",
+    "generic": "generic_share",
     "near-duplicates": "near_duplicate_share",
     "energy distance": "energy_distance",
     "METEOR": "meteor",

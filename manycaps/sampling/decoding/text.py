@@ -4,7 +4,7 @@ import math
 import textwrap
 
 from manycaps.comparison.sentences import TERMS
-from manycaps.comparison.system_lines import WIDTH, as_rows_needed, shorten
+from manycaps.comparison.system_lines import WIDTH, as_rows_to_detect, shorten
 from manycaps.files.result_tables import align_columns
 from manycaps.kit.parity_tails import TAIL
 from manycaps.kit.parity_words import format_p_value, p_value_digits, share_text
@@ -12,7 +12,7 @@ from manycaps.kit.parity_words import format_p_value, p_value_digits, share_text
 from .nearest import ENERGY, Half, NearestSetting, SettingsAgainstPeople, likeness
 
 # Keys of the shares of the table, in its order.
-SHARES = ("faults", "unsupported_share", "ordinary_share", "near_duplicate_share")
+SHARES = ("faults", "unsupported_share", "generic_share", "near_duplicate_share")
 
 HEADER = (
     *("setting", "rows", "p", "rows to detect"),
@@ -50,7 +50,7 @@ def _line(name: str, nearest: NearestSetting) -> list[str]:
     shares = [share_text(result, key) for key in SHARES]
     return [
         *(name, f"{result['n_rows']:,}", p_value_digits(result["human_parity_p_value"], result["n_rows"])),
-        *(as_rows_needed(result), *shares, f"{result[ENERGY]:.4f}", paired),
+        *(as_rows_to_detect(result), *shares, f"{result[ENERGY]:.4f}", paired),
     ]
 
 
@@ -58,7 +58,7 @@ def decoding_sentences(compared: SettingsAgainstPeople) -> list[str]:
     """Return the answer in sentences."""
     nearest = compared.nearest
     sentences = [LEGEND, *([compared.note] if compared.note else [])]
-    best = f"Most human-like: {nearest.best} (rows to detect: {as_rows_needed(nearest.results[nearest.best])})."
+    best = f"Most human-like: {nearest.best} (rows to detect: {as_rows_to_detect(nearest.results[nearest.best])})."
     if nearest.alike:
         best += f" No difference from it detected: {', '.join(nearest.alike)}."
     tested = [name for name in nearest.p_values if name != nearest.best and not nearest.systems[name].copies]
@@ -91,7 +91,7 @@ def _half_sentence(half: Half) -> str:
     return (
         f"Chosen on {half.n_chosen:,} rows: {half.setting}. On {result['n_rows']:,} others it has "
         f"{format_p_value(result['human_parity_p_value'], result['n_rows'])}, rows to detect: "
-        f"{as_rows_needed(result)}, energy distance {result[ENERGY]:.4f}."
+        f"{as_rows_to_detect(result)}, energy distance {result[ENERGY]:.4f}."
     )
 
 

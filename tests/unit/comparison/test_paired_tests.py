@@ -114,7 +114,7 @@ def test_too_few_clusters_find_no_difference():
     assert math.isnan(minimum_detectable_difference(0.0, 50))  # identical systems
 
 
-def test_rows_needed_for_a_difference():
+def test_rows_to_detect_for_a_difference():
     detectable = minimum_detectable_difference(0.1, 50)
     assert rows_for_difference(detectable * (1 + 1e-9), 0.1, n_clusters=50, n_rows=150) == 150
     # Four times as many, less what Student's distribution with more degrees of freedom saves.

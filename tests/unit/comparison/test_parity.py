@@ -49,7 +49,7 @@ def pair(shares=(), gaps=(), p_value=0.01, detectable=(0.1, 5), within_margin=No
 # Faults of a kind of which b has more than people and than a.
 MORE = share("faults", 0.01, 0.17, "a")._replace(kind="unsupported_share")
 EQUAL = share("faults", 0.01, 0.03)
-GENERIC = share("ordinary_share", 0.4, 0.2, "b")
+GENERIC = share("generic_share", 0.4, 0.2, "b")
 DUPLICATES = share("near_duplicate_share", 0.05, 0.3, "a")
 FIDELITY = GapDifference("fidelity_gap", -0.02, 0.01, -0.03, -0.04, -0.02)
 DIVERSITY = GapDifference("diversity_gap", 0.3, 0.1, 0.2, 0.1, 0.3)
@@ -94,7 +94,7 @@ KINDS = {
         ),
         # 1% and 9% are as far from people's 5%.
         (
-            [EQUAL, share("ordinary_share", 0.01, 0.09)],
+            [EQUAL, share("generic_share", 0.01, 0.09)],
             [UNCLEAR],
             "a and b differ (p = 0.01); neither is shown to have more faults. They differ in generic captions (1% and "
             "9%, people 5%), about equally far from people.$",
@@ -174,10 +174,10 @@ def test_equivalence_names_the_gaps_that_a_margin_is_for(gaps, named):
     assert pair_line(KINDS, alike).endswith(f" power. Equivalent within the margin in {named}.")
 
 
-def system(name, faults, rows, ordinary=0.05, copied=0.0):
+def system(name, faults, rows, generic=0.05, copied=0.0):
     """A system with these values, and intervals of rows from half to twice their number."""
-    ends = {"rows_needed": rows, "rows_needed_ci_low": rows / 2, "rows_needed_ci_high": 2 * rows}
-    shares = {"unlike_people_share": faults, "ordinary_share": ordinary, "near_duplicate_share": float("nan")}
+    ends = {"rows_to_detect": rows, "rows_to_detect_ci_low": rows / 2, "rows_to_detect_ci_high": 2 * rows}
+    shares = {"unlike_people_share": faults, "generic_share": generic, "near_duplicate_share": float("nan")}
     shares |= {"unsupported_share": faults}
     copies = dict.fromkeys(("copied_share", "copied_share_ci_low"), copied) | {"copied_share_expected": 0.0}
     copies |= {"human_parity_p_value": 1 / rows, "n_rows": 60}
@@ -204,7 +204,7 @@ def test_systems_stand_as_given_unless_an_order_is_asked_for():
 def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse():
     given = [system("a", 0.01, 100, 0.4), system("b", 0.03, 300, 0.2), system("c", 0.2, 10, 0.01)]
     given.append(system("copy", 0.0, 900, 0.05, copied=0.9))  # copies are marked nowhere
-    tested = ("faults", "ordinary_share")
+    tested = ("faults", "generic_share")
     shown = [
         compared_by("c", "a", MORE, tested=tested),
         compared_by("b", "a", tested=tested),
@@ -212,9 +212,9 @@ def test_the_best_of_a_column_is_marked_with_all_that_are_not_shown_to_be_worse(
     ]
     parity = comparison(*given, pairs=shown)
     assert best_systems(parity, "faults") == ["a", "b"]
-    assert best_systems(parity, "rows_needed") == ["a", "b"]
+    assert best_systems(parity, "rows_to_detect") == ["a", "b"]
     # 1% is nearer to people's 5% than 20% and 40%; no pair shows the others to be worse.
-    assert best_systems(parity, "ordinary_share") == ["a", "b", "c"]
+    assert best_systems(parity, "generic_share") == ["a", "b", "c"]
     assert best_systems(parity, "near_duplicate_share") == []
     assert best_systems(comparison(given[0]), "faults") == []
     left_out = "copy is not compared: many of its captions also occur among the references."
@@ -228,7 +228,7 @@ def compared_by(first, second, *shares, tested):
     return dataclasses.replace(pair(shares), first=first, second=second, tested_shares=tested)
 
 
-@pytest.mark.parametrize(("tested", "marked"), [((), []), (("ordinary_share",), []), (("faults",), ["a"])])
+@pytest.mark.parametrize(("tested", "marked"), [((), []), (("generic_share",), []), (("faults",), ["a"])])
 def test_a_share_that_no_pair_is_tested_by_has_no_marks(tested, marked):
     """Else every system is marked: 35% beside 4%. Shares of few rows are tested by no pair, either."""
     given = [system("a", 0.04, 100), system("b", 0.35, 90)]
@@ -243,7 +243,7 @@ def test_a_column_with_one_candidate_left_has_no_marks_and_those_left_out_are_na
     """An untranslated source among translators, whose captions often are references."""
     copies = [system(name, 0.05, 500, copied=0.6) for name in ("one", "two", "three")]
     parity = comparison(system("source", 0.9, 1), *copies, pairs=[compared_by("one", "source", tested=())])
-    for key in ("faults", "ordinary_share", "rows_needed"):
+    for key in ("faults", "generic_share", "rows_to_detect"):
         assert best_systems(parity, key) == []
     caption = parity_table(parity, whole=True).caption
     assert "marked" not in caption
@@ -259,17 +259,17 @@ def test_a_single_row_has_no_interval_of_rows_and_no_marks():
     for each in given:
         for numbers in each.values():
             for end in ("low", "high"):
-                del numbers[f"rows_needed_ci_{end}"]
-    assert best_systems(comparison(*given), "rows_needed") == []
+                del numbers[f"rows_to_detect_ci_{end}"]
+    assert best_systems(comparison(*given), "rows_to_detect") == []
 
 
 @pytest.mark.parametrize(
-    "shares", [{}, {"formulaic_share": 0.3, "formulaic_share_ci_low": 0.2, "formulaic_share_ci_high": 0.4}]
+    "shares", [{}, {"predictable_share": 0.3, "predictable_share_ci_low": 0.2, "predictable_share_ci_high": 0.4}]
 )
 def test_a_verdict_never_contradicts_the_phrases_beside_it(shares):
     """Phrases are corrected tests of their own, and may find what the joint test does not."""
     phrase = Phrase("shirt", False, False, 0.34, 0.01, 0.001)
-    copies = {"copied_share": 0.0, "ordinary_share_ci_low": 0.0, "fidelity_gap": 0.02}
+    copies = {"copied_share": 0.0, "generic_share_ci_low": 0.0, "fidelity_gap": 0.02}
     numbers = {"n_rows": 60, "tails_p_value": 0.2, "per_row": {}, "are_too_long": False, **copies, **shares}
     for p_value, phrases, said in (
         (0.2, [phrase], "No difference from people detected (p = 0.2), but single phrases differ. Phrases that differ"),
@@ -287,7 +287,7 @@ def test_a_verdict_never_contradicts_the_phrases_beside_it(shares):
 
 def test_a_verdict_names_the_kinds_of_faults_and_the_length():
     numbers = {"n_rows": 60, "tails_p_value": 0.001, "adjusted_p_value": 0.001, "per_row": {}, "are_too_long": False}
-    numbers |= {"copied_share": 0.0, "ordinary_share_ci_low": 0.0, "phrases": []}
+    numbers |= {"copied_share": 0.0, "generic_share_ci_low": 0.0, "phrases": []}
     for kind, value, p_value in (("unsupported", 0.22, 0.001), ("omitted", 0.3, 0.001), ("repeated", 0.2, 0.04)):
         numbers |= {f"{kind}_share": value, f"{kind}_share_ci_low": value - 0.06, f"{kind}_share_ci_high": value + 0.06}
         numbers |= {f"{kind}_p_value": p_value, f"{kind}_share_of_people": 0.05}
@@ -307,7 +307,7 @@ def test_a_verdict_names_the_kinds_of_faults_and_the_length():
 @pytest.mark.parametrize("n_systems", [1, 5, 18])
 def test_the_map_has_every_system_people_and_intervals(n_systems):
     given = [system(f"system {i}", 0.02 * i, 10.0 * (i + 1)) for i in range(n_systems)]
-    given[0]["system 0"] |= {"rows_needed": np.inf, "rows_needed_ci_low": 310.0, "rows_needed_ci_high": np.inf}
+    given[0]["system 0"] |= {"rows_to_detect": np.inf, "rows_to_detect_ci_low": 310.0, "rows_to_detect_ci_high": np.inf}
     drawn = map_plot(comparison(*given))
     assert "system 0: faults 0%, rows to detect at least 310" in drawn.description
     assert all(f"system {i}: faults" in drawn.description for i in range(n_systems))

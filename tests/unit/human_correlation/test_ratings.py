@@ -95,7 +95,7 @@ def test_every_number_beside_the_ratings_of_systems(rated_files, run, tmp_path, 
             assert found["kendall"] == pytest.approx(scipy.stats.kendalltau(values, judged).statistic)
             assert found["spearman_ci_low"] <= found["spearman"] <= found["spearman_ci_high"]
             assert (found["over"], found["n"], found["n_clusters"]) == ("systems", N_SYSTEMS, N_SYSTEMS)
-    assert {"unlike_people_share", "ordinary_share", "rows_needed", "bleu_4"} <= {number for number, _ in figures}
+    assert {"unlike_people_share", "generic_share", "rows_to_detect", "bleu_4"} <= {number for number, _ in figures}
     assert not any("p_value" in number or "ci_" in number for number, _ in figures)
 
 
@@ -193,8 +193,8 @@ def test_folders_of_scores_and_numbers_without_a_bound(rated_files, run, tmp_pat
     assert {"rouge_l", "bleu_4", "bleu_4_corpus"} <= numbers
     bleu = {"systems": {"x": {"mean": 0.1, "ci_low": 0.0, "ci_high": 1, "corpus": 0.2}}, "per_row": {"x": [0.1]}}
     report = {"systems": ["x"], "metrics": {"Bleu_4": bleu}, "ids": ["1"]}
-    report["human_parity"] = {"systems": {"x": {"rows_needed": None, "spread_share": None, "words": []}}}
-    assert numbers_of(report)[1]["x"].values == {"rows_needed": np.inf, "Bleu_4": 0.2, "Bleu_4_mean": 0.1}
+    report["human_parity"] = {"systems": {"x": {"rows_to_detect": None, "spread_share": None, "words": []}}}
+    assert numbers_of(report)[1]["x"].values == {"rows_to_detect": np.inf, "Bleu_4": 0.2, "Bleu_4_mean": 0.1}
 
 
 OF_ROWS = "id,system,quality\n" + "".join(f"r{i},s0,{i}\n" for i in range(6))
@@ -305,17 +305,17 @@ RATED = {
             "unsupported_share": (0.16, -0.39),
             "omitted_share": (-0.75, -0.50),
             "odd_wording_share": (-0.29, -0.57),
-            "ordinary_share": (0.46, 0.40),
+            "generic_share": (0.46, 0.40),
             "wording_gap": (0.64, 0.56),
             "words_per_text": (0.62, -0.44),
-            "rows_needed": (-0.12, -0.58),
+            "rows_to_detect": (-0.12, -0.58),
         },
         "MiniLM": {
             "faults": (-0.13, -0.11),
             "unsupported_share": (0.41, -0.16),
             "omitted_share": (-0.67, -0.04),
-            "ordinary_share": (0.40, 0.48),
-            "rows_needed": (-0.16, -0.66),
+            "generic_share": (0.40, 0.48),
+            "rows_to_detect": (-0.16, -0.66),
         },
         "metrics": {"CIDEr": (0.58, 0.33), "METEOR": (0.73, 0.28), "Bleu_4": (0.28, 0.51), "ROUGE_L": (0.05, 0.61)},
     },
@@ -328,7 +328,7 @@ RATED = {
             "omitted_share": (-0.15, -0.25),
             "odd_wording_share": (-0.12, -0.27),
             "repeated_share": (-0.31, -0.30),
-            "rows_needed": (-0.10, -0.20),
+            "rows_to_detect": (-0.10, -0.20),
         },
     },
 }

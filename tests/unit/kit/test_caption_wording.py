@@ -186,14 +186,14 @@ def test_shuffled_words_are_odd_and_frequent_ones_formulaic():
     people = [[f"{starts[rng.integers(3)]} {rng.geometric(0.1)}".split() for _ in range(3)] for _ in range(60)]
     shuffled = [[rng.permutation(row[0]).tolist()] for row in people]
     tested = {}
-    for name, candidates in (("odd", shuffled), ("formulaic", [[f"{starts[0]} 1".split()]] * 60)):
+    for name, candidates in (("odd", shuffled), ("predictable", [[f"{starts[0]} 1".split()]] * 60)):
         rows = wording_rows(candidates, people)
         shares = wording_shares(rows).shares
-        tested[name] = wording_test(rows), shares["odd_wording_share"].value, shares["formulaic_share"].value
-    assert tested["odd"][0].gap < 0 < tested["formulaic"][0].gap
+        tested[name] = wording_test(rows), shares["odd_wording_share"].value, shares["predictable_share"].value
+    assert tested["odd"][0].gap < 0 < tested["predictable"][0].gap
     assert tested["odd"][0].p_value < 1e-6
     assert tested["odd"][1] > 0.9
-    assert tested["formulaic"][2] > 2 * TAIL
+    assert tested["predictable"][2] > 2 * TAIL
 
 
 def bounds_of(rows, monkeypatch, clusters=None):

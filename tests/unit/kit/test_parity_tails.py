@@ -216,7 +216,7 @@ def test_the_histogram_is_that_of_people_and_ends_in_the_tails():
     assert len(histogram) == 20
     assert sum(histogram) == pytest.approx(1)
     assert histogram == pytest.approx([0.05] * 20, abs=0.02)
-    ends = tails.shares["ordinary_share"].value, tails.shares["unlike_people_share"].value
+    ends = tails.shares["generic_share"].value, tails.shares["unlike_people_share"].value
     assert (histogram[0], histogram[-1]) == pytest.approx(ends, abs=1e-12)
 
 
@@ -253,7 +253,7 @@ def test_distances_whose_squares_leave_the_range_are_refused(scale, message):
 # Words for a result of human parity: what each needs, its sentence, and how often it is false of simulated rows.
 
 # What people give.
-PEOPLE = {"unlike_people": 0.05, "ordinary": 0.05, "near_duplicate": 0.05, "spread": 0.05, "copied": 0.02}
+PEOPLE = {"unlike_people": 0.05, "generic": 0.05, "near_duplicate": 0.05, "spread": 0.05, "copied": 0.02}
 
 
 # Both gaps, each with its p-value: neither significant, and candidates significantly nearer to the references.
@@ -290,7 +290,7 @@ SENTENCES = [
     ({"unlike_people": 0.2}, "20% [17, 23] .* farther from the references .* (people 5%).$"),
     ({"unlike_people": 0.0851}, "9% [5, 12] .* farther from the references .* (people 5%).$"),
     ({"near_duplicate": 0.36}, "36% [33, 39] .* near-duplicates (people 5%).$"),
-    ({"ordinary": 0.32}, "Blander .*: 32% [29, 35] are nearer to the references .* (people 5%).$"),
+    ({"generic": 0.32}, "Blander .*: 32% [29, 35] are nearer to the references .* (people 5%).$"),
     ({"spread": 0.18}, "Its captions vary more .*: 18% [15, 21] .* (people 5%).$"),
     ({"gaps": IS_NEARER}, "Distinguished .* (p = 0.01): nearer to the references .* (fidelity gap -0.03).$"),
     ({"p_value": 1e-9, "gaps": IS_NEARER}, "Distinguished .* (p < 0.0001): nearer"),
@@ -361,7 +361,7 @@ def test_nearer_or_farther_is_said_unless_a_share_says_it():
     for shares, names in (
         ({"near_duplicate": 0.5}, ["near-duplicates", "different"]),
         ({"unlike_people": 0.5}, ["unlike"]),
-        ({"ordinary": 0.5}, ["ordinary"]),
+        ({"generic": 0.5}, ["generic"]),
     ):
         words = words_of(result_with(gaps=farther, **shares))
         assert [word.name for word in words] == names
@@ -370,10 +370,10 @@ def test_nearer_or_farther_is_said_unless_a_share_says_it():
 
 def test_wording_has_words_of_its_own():
     wording = {"odd_wording_share": 0.12, "odd_wording_share_ci_low": 0.09, "odd_wording_share_ci_high": 0.16}
-    wording |= {"formulaic_share": 0.3, "formulaic_share_ci_low": 0.2, "formulaic_share_ci_high": 0.4}
-    odd, formulaic = sentences(result_with() | wording)
+    wording |= {"predictable_share": 0.3, "predictable_share_ci_low": 0.2, "predictable_share_ci_high": 0.4}
+    odd, predictable = sentences(result_with() | wording)
     assert reads(odd, "12% [9, 16] .* less predictable .* (people 5%).$"), odd
-    assert reads(formulaic, "30% [20, 40] .* more predictable .* (people 5%).$"), formulaic
+    assert reads(predictable, "30% [20, 40] .* more predictable .* (people 5%).$"), predictable
     [sentence] = sentences(result_with() | {"wording_gap": 0.3, "wording_p_value": 0.001})
     assert reads(sentence, "Distinguished .*: more predictable in wording than people (wording gap 0.3).$"), sentence
 
@@ -391,14 +391,14 @@ def test_few_rows_are_said():
     [
         ({"near_duplicate": 0.081}, ["near-duplicates"]),
         ({"near_duplicate": 0.079}, ["different"]),
-        ({"near_duplicate": 0.0, "ordinary": 0.0}, ["different"]),
+        ({"near_duplicate": 0.0, "generic": 0.0}, ["different"]),
         ({"p_value": 0.051, "near_duplicate": 0.5}, ["alike"]),
         # Wrong captions are not called varied, and single candidates have no pairs.
         ({"unlike_people": 0.5, "spread": 0.5}, ["unlike"]),
-        ({"ordinary": 0.5, "near_duplicate": math.nan, "spread": math.nan}, ["ordinary"]),
-        # Copies are near to the references, but are not bland: only what is ordinary beside them is.
-        ({"copied": 0.5, "ordinary": 0.5}, ["copies", "different"]),
-        ({"copied": 0.1, "ordinary": 0.5}, ["copies", "ordinary"]),
+        ({"generic": 0.5, "near_duplicate": math.nan, "spread": math.nan}, ["generic"]),
+        # Copies are near to the references, but are not bland: only what is generic beside them is.
+        ({"copied": 0.5, "generic": 0.5}, ["copies", "different"]),
+        ({"copied": 0.1, "generic": 0.5}, ["copies", "generic"]),
     ],
 )
 def test_a_word_needs_the_interval_above_what_people_give(shares, names):
@@ -464,7 +464,7 @@ def bland(_, candidates):
         (lambda _, candidates: candidates, {"alike", "different"}),
         (repeat_first, {"near-duplicates"}),
         (wrong_of_words, {"unlike"}),
-        (bland, {"ordinary", "near-duplicates"}),
+        (bland, {"generic", "near-duplicates"}),
         (least_central, {"unlike"}),
     ],
 )
@@ -472,7 +472,7 @@ def test_no_word_is_false_in_more_than_its_share_of_corpora(damage, deserved):
     """100 corpora: a word with a rate of 5% is counted 13 times or more once in 1,000."""
     rng = np.random.default_rng(0)
     corpora = [word_names(rng, damage) for _ in range(100)]
-    for name in {"unlike", "copies", "ordinary", "near-duplicates", "spread"} - deserved:
+    for name in {"unlike", "copies", "generic", "near-duplicates", "spread"} - deserved:
         assert sum(name in words for words in corpora) <= 12, name
     if deserved.isdisjoint({"alike"}):
         assert sum(deserved <= words for words in corpora) > 80

@@ -16,8 +16,8 @@ from manycaps.kit.parity_power import (
     detectable_gap,
     noncentrality,
     rows_for_gap,
-    rows_needed,
-    rows_needed_of_clusters,
+    rows_to_detect,
+    rows_to_detect_of_clusters,
     spread_of_effect,
 )
 from tests.refusals import assert_refused
@@ -160,7 +160,7 @@ def as_distances(columns):
 
 
 @pytest.mark.parametrize("degrees", [1, 2])
-def test_rows_needed_are_those_with_the_power_that_is_stated(degrees):
+def test_rows_to_detect_are_those_with_the_power_that_is_stated(degrees):
     """Against the noncentral chi-squared of scipy.stats."""
     found = scipy.stats.ncx2.sf(scipy.stats.chi2.isf(0.05, degrees), degrees, noncentrality(degrees))
     assert found == pytest.approx(0.8, abs=1e-9)
@@ -169,22 +169,22 @@ def test_rows_needed_are_those_with_the_power_that_is_stated(degrees):
 
 
 def test_the_interval_of_rows_is_infinite_where_people_are_not_excluded():
-    near, far = rows_needed(3.0, 2, 50, 0.95, 1.0), rows_needed(40.0, 2, 50, 0.95, 1.0)
+    near, far = rows_to_detect(3.0, 2, 50, 0.95, 1.0), rows_to_detect(40.0, 2, 50, 0.95, 1.0)
     assert near.high == math.inf
     assert near.low > 50 / 2
     assert far.low < far.rows < far.high < math.inf
-    assert rows_needed(1.0, 2, 50, 0.95, 1.0).rows == math.inf
-    assert math.isnan(rows_needed(9.0, 2, 1, 0.95, 1.0).low)
-    assert math.isnan(rows_needed(math.nan, 0, 5, 0.95, 1.0).rows)
+    assert rows_to_detect(1.0, 2, 50, 0.95, 1.0).rows == math.inf
+    assert math.isnan(rows_to_detect(9.0, 2, 1, 0.95, 1.0).low)
+    assert math.isnan(rows_to_detect(math.nan, 0, 5, 0.95, 1.0).rows)
 
 
 def test_the_interval_of_clusters_inverts_the_noncentral_f():
-    needed = rows_needed_of_clusters(30.0, 2, 40, 80, 0.9)
+    needed = rows_to_detect_of_clusters(30.0, 2, 40, 80, 0.9)
     value = 30.0 * 38 / (2 * 39)
     for rows, share in ((needed.low, 0.05), (needed.high, 0.95)):
         effect = noncentrality(2) * 2 / rows  # of a cluster; rows are whole numbers
         assert scipy.stats.ncf.cdf(value, 2, 38, 40 * effect) == pytest.approx(share, abs=0.02)
-    assert math.isnan(rows_needed_of_clusters(30.0, 2, 4, 8, 0.9).rows)
+    assert math.isnan(rows_to_detect_of_clusters(30.0, 2, 4, 8, 0.9).rows)
 
 
 def test_the_interval_of_rows_holds_the_true_number():
@@ -199,7 +199,7 @@ def test_the_interval_of_rows_holds_the_true_number():
         values = np.stack([gaps.fidelity[rows], gaps.diversity[rows]], axis=1)
         sums, covariance = values.sum(axis=0), gaps.covariance[rows].sum(axis=0)
         spread = spread_of_effect(sums / 30, covariance / 30, [(values, gaps.covariance[rows])])
-        needed = rows_needed(float(sums @ np.linalg.solve(covariance, sums)), 2, 30, 0.95, spread)
+        needed = rows_to_detect(float(sums @ np.linalg.solve(covariance, sums)), 2, 30, 0.95, spread)
         n_held += needed.low <= math.ceil(true) <= needed.high
     assert 0.95 - 4 * math.sqrt(0.05 * 0.95 / 400) <= n_held / 400 <= 1
 
@@ -219,7 +219,7 @@ def test_intervals_of_the_rows_that_people_need_hold_infinity(human_parity):
     n_finite = 0
     for seed in range(100):
         columns = ready(seed, 20, m=10)
-        n_finite += math.isfinite(human_parity.compute(**columns, confidence_level=0.95)["rows_needed_ci_high"])
+        n_finite += math.isfinite(human_parity.compute(**columns, confidence_level=0.95)["rows_to_detect_ci_high"])
     assert n_finite <= 2.5 + 3 * math.sqrt(2.5)
 
 
@@ -337,7 +337,7 @@ def test_clusters_of_one_row_each_are_close_to_rows(human_parity):
     alone = human_parity.compute(**columns, confidence_level=0.95)
     grouped = human_parity.compute(**columns, confidence_level=0.95, clusters=list(range(200)))
     assert grouped["fidelity_gap_ci_low"] == alone["fidelity_gap_ci_low"]
-    assert grouped["rows_needed"] == pytest.approx(alone["rows_needed"], rel=0.6)
+    assert grouped["rows_to_detect"] == pytest.approx(alone["rows_to_detect"], rel=0.6)
 
 
 def test_intervals_of_shares_at_their_ends_have_a_length(human_parity):
@@ -357,7 +357,7 @@ def test_intervals_of_shares_stay_within_their_ranges(human_parity):
     """Three rows, whose Student's intervals are wide."""
     for seed in range(20):
         result = human_parity.compute(**ready(seed, 3, wrong=0.3), confidence_level=0.95, p_value="none")
-        for share in ("unlike_people", "ordinary", "near_duplicate", "spread", "copied"):
+        for share in ("unlike_people", "generic", "near_duplicate", "spread", "copied"):
             assert 0 <= result[f"{share}_share_ci_low"] <= result[f"{share}_share_ci_high"] <= 1
         assert 0 <= result["wrong_share_ci_low"] <= 1
 
@@ -416,8 +416,8 @@ def test_wording_that_distances_do_not_see_is_found_by_all_tests_together(human_
     assert result["human_parity_p_value"] < 1e-6
     z = scipy.stats.norm.isf(result["wording_p_value"] / 2)
     wanted = scipy.stats.norm.isf([0.05 * 0.05 / 2, 0.2]).sum()
-    assert result["rows_needed"] == max(10, math.ceil(40 * wanted**2 / (z**2 - 1)))
-    assert result["rows_needed_ci_low"] <= result["rows_needed"] <= result["rows_needed_ci_high"] < math.inf
+    assert result["rows_to_detect"] == max(10, math.ceil(40 * wanted**2 / (z**2 - 1)))
+    assert result["rows_to_detect_ci_low"] <= result["rows_to_detect"] <= result["rows_to_detect_ci_high"] < math.inf
     humans = [row[:2] for row in people]
     result = human_parity.compute(predictions=humans, references=[row[2:] for row in people], **options)
     tests = (("gaps_p_value", 0.76), ("tails_p_value", 0.19), ("wording_p_value", 0.05))

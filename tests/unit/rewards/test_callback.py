@@ -99,8 +99,13 @@ def test_values_are_logged_before_and_while_training_which_stays_the_same(tmp_pa
     steps = [line["step"] for line in watched.state.log_history if "human_parity/p_value" in line]
     assert steps == [0, 2, 4]
     assert set(watch.last) == {
-        *("human_parity/p_value", "human_parity/statistic", "human_parity/rows_needed", "human_parity/energy_distance"),
-        *("human_parity/unlike_people_share", "human_parity/ordinary_share", "human_parity/near_duplicate_share"),
+        *(
+            "human_parity/p_value",
+            "human_parity/statistic",
+            "human_parity/rows_to_detect",
+            "human_parity/energy_distance",
+        ),
+        *("human_parity/unlike_people_share", "human_parity/generic_share", "human_parity/near_duplicate_share"),
         *("human_parity/fidelity_gap", "human_parity/diversity_gap"),
         *("human_parity/repeated_share", "human_parity/words_per_text", "human_parity/words_per_text_of_people"),
     }
@@ -112,7 +117,7 @@ def test_values_are_logged_before_and_while_training_which_stays_the_same(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("rows_needed", "statistics", "trains"),
+    ("rows_to_detect", "statistics", "trains"),
     [
         ([5, 9, 9, 20], [30.0, 20.0, 20.0, 10.0], True),
         ([5, 9, 7, 20], [30.0, 20.0, 1.0, 0.0], False),  # T2 falls where faults cancel in it
@@ -120,11 +125,11 @@ def test_values_are_logged_before_and_while_training_which_stays_the_same(tmp_pa
         ([5, math.inf, math.inf, math.inf], [30.0, 3.0, 2.0, 1.0], False),
     ],
 )
-def test_it_stops_where_captions_come_no_nearer_to_people(tmp_path, monkeypatch, rows_needed, statistics, trains):
+def test_it_stops_where_captions_come_no_nearer_to_people(tmp_path, monkeypatch, rows_to_detect, statistics, trains):
     watch = callback(patience=1)
     monkeypatch.setattr(watch, "_captions", lambda *_: None)
-    results = zip(rows_needed, statistics, strict=True)
-    names = ("rows_needed", "human_parity_statistic")
+    results = zip(rows_to_detect, statistics, strict=True)
+    names = ("rows_to_detect", "human_parity_statistic")
     watch._module = types.SimpleNamespace(
         compute=lambda **_: {**dict.fromkeys(LOGGED, 0.0), **dict(zip(names, next(results), strict=True))}
     )
@@ -150,11 +155,11 @@ def bland_distances(rng, share):
 
 def test_wrong_captions_of_a_bland_model_cancel_in_t2_and_not_in_what_stops_the_training():
     """Medians of five draws: at 10 to 20% T2 is as for people, and rises again at 30%."""
-    module, rows_needed, statistics = load("human_parity"), [], []
+    module, rows_to_detect, statistics = load("human_parity"), [], []
     for share in (0.0, 0.05, 0.1, 0.15, 0.2, 0.3):
         drawn = [bland_distances(np.random.default_rng([seed, int(100 * share)]), share) for seed in range(5)]
         near = [nearness(module.compute(distances=distances, n_candidates=1)) for distances in drawn]
-        rows_needed.append(np.median([rows for rows, _ in near]))
+        rows_to_detect.append(np.median([rows for rows, _ in near]))
         statistics.append(np.median([-statistic for _, statistic in near]))
     people = [
         module.compute(distances=list(drawn_distances(np.random.default_rng(seed), 200, 1, 4)), n_candidates=1)
@@ -162,9 +167,9 @@ def test_wrong_captions_of_a_bland_model_cancel_in_t2_and_not_in_what_stops_the_
     ]
     chance_limit = 6.0  # 95% of people's values, chi-squared with one degree, are below 3.8, and 98.6% below this
     assert min(statistics[2:5]) < chance_limit < 30 < statistics[5] < statistics[1] < statistics[0]
-    assert max(rows_needed) < 60
-    assert np.median([result["rows_needed"] for result in people]) > 200
-    falls = [before / after for before, after in itertools.pairwise(rows_needed)]
+    assert max(rows_to_detect) < 60
+    assert np.median([result["rows_to_detect"] for result in people]) > 200
+    falls = [before / after for before, after in itertools.pairwise(rows_to_detect)]
     assert max(falls) < 1.5, "the number of rows never falls by more than chance"
 
 
@@ -211,14 +216,14 @@ def test_values_are_in_the_events_of_tensorboard(tmp_path):
 def test_no_nan_and_no_infinity_is_logged(tmp_path, monkeypatch):
     watch, reporter = callback(), Reporter()
     monkeypatch.setattr(watch, "_captions", lambda *_: None)
-    values = {**dict.fromkeys(LOGGED, 0.5), "rows_needed": math.inf, "faulty_share": math.nan}
+    values = {**dict.fromkeys(LOGGED, 0.5), "rows_to_detect": math.inf, "faulty_share": math.nan}
     watch._module = types.SimpleNamespace(compute=lambda **_: values)
     trainer = train(tmp_path, reporter, watch)
     trainer.state.save_to_json(str(tmp_path / "trainer_state.json"))
     content = json.loads((tmp_path / "trainer_state.json").read_text(), parse_constant=pytest.fail)
     logged = [line for line in content["log_history"] if "human_parity/p_value" in line]
     assert len(logged) == 3
-    assert not [line for line in logged if {"human_parity/rows_needed", "human_parity/faulty_share"} & set(line)]
+    assert not [line for line in logged if {"human_parity/rows_to_detect", "human_parity/faulty_share"} & set(line)]
 
 
 def test_the_log_of_a_trainer_gets_the_values():

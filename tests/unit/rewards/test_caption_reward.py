@@ -105,7 +105,7 @@ def test_the_energy_reward_is_that_of_the_plain_function():
     assert reward.last["fidelity_gap"] == pytest.approx(gaps.fidelity.mean())
     assert reward.last["diversity_gap"] == pytest.approx(gaps.diversity.mean())
     tails = functional.human_tails(distances, 3)
-    for name in ("unlike_people_share", "ordinary_share", "near_duplicate_share"):
+    for name in ("unlike_people_share", "generic_share", "near_duplicate_share"):
         assert reward.last[name] == pytest.approx(getattr(tails, name))
 
 

@@ -15,7 +15,7 @@ from scripts.studies import caption_rows, human_parity_experts, human_parity_pow
 from scripts.studies.best_temperatures import best_temperature, interval, scenes_needed
 from scripts.studies.caption_rows import StudyCaptions, draw_rows, draw_systems, read_captions, read_people
 from scripts.studies.central_captions import details
-from scripts.studies.damage_study import RowsWithNulls, as_shown, rows_needed
+from scripts.studies.damage_study import RowsWithNulls, as_shown, rows_to_detect
 from scripts.studies.decoding_study import decode, draw_sides
 from scripts.studies.embeddings import bags_of_words
 from scripts.studies.paired_test_study import LEVEL_SETTINGS, draw_pair
@@ -373,13 +373,13 @@ def test_rows_differ_in_the_damage_alone():
     assert draw_damaged("repeated")[0] == [row[:1] * 5 for row in human]
 
 
-def test_rows_needed_by_hand():
+def test_rows_to_detect_by_hand():
     for excess, needed_rows in ((0.5, 34.26), (0.1, math.nan), (-0.1, math.nan), (-0.5, math.inf)):
         # Both deviations are 1: ((1.645 + 1.282) / 0.5)^2 = 34.26; 0.1 is two standard errors.
         values = np.tile([excess - 1, excess + 1], 200)
         rows = RowsWithNulls(values, np.ones(400), np.tile([-1.0, 1.0], (400, 1)))
-        assert rows_needed(rows) == pytest.approx(needed_rows, abs=0.05, nan_ok=True)
-    shown = [as_shown("rows_needed", cell) for cell in ("nan", "inf", "3.2", "1299.2")]
+        assert rows_to_detect(rows) == pytest.approx(needed_rows, abs=0.05, nan_ok=True)
+    shown = [as_shown("rows_to_detect", cell) for cell in ("nan", "inf", "3.2", "1299.2")]
     assert shown == ["-", "never", "< 10", "1,300"]
 
 

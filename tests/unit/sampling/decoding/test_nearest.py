@@ -129,7 +129,7 @@ def test_a_setting_that_copies_references_is_never_the_best():
     copied[:, 0] = copied[:, N_CANDIDATES]
     rows = {"copying": parity_rows(copied), "cold": parity_rows(points["0.3#1"])}
     nearest = nearest_setting(rows, None, **TESTS, seed=0)
-    assert nearest.results["copying"]["rows_needed"] > nearest.results["cold"]["rows_needed"]
+    assert nearest.results["copying"]["rows_to_detect"] > nearest.results["cold"]["rows_to_detect"]
     assert (nearest.best, nearest.alike) == ("cold", [])
     assert {half.setting for half in nearest.halves} == {"cold"}
     assert nearest.to_dict()["copying"] == ["copying"]
@@ -142,7 +142,7 @@ def test_a_setting_that_copies_references_is_never_the_best():
 def test_the_screen_is_at_most_100_columns_wide(name):
     drawn = speakers(np.random.default_rng(1), (1.0, 2.0))
     nearest = nearest_setting({name: drawn["1#0"], "hot": drawn["2#1"]}, None, **TESTS, seed=0)
-    ends = {"rows_needed": 1234.0, "rows_needed_ci_low": 987.0, "rows_needed_ci_high": 12345.0}
+    ends = {"rows_to_detect": 1234.0, "rows_to_detect_ci_low": 987.0, "rows_to_detect_ci_high": 12345.0}
     system = nearest.systems[name]
     systems = {**nearest.systems, name: replace(system, result={**system.result, **ends})}
     screen = decoding_screen(settings_of(replace(nearest, systems=systems)))
