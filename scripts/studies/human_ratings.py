@@ -61,6 +61,14 @@ SHOWN = (
     *("words_per_text", "rows_to_detect"),
 )
 
+TITLES = {
+    **TERMS,
+    "words_per_text": "words per text",
+    "rows_to_detect": "rows to detect",
+    "Bleu_4": "BLEU-4",
+    "ROUGE_L": "ROUGE-L",
+}
+
 # Names of the distances, and the module of the plain metrics.
 DISTANCES = {"meteor": "meteor", "MiniLM": "bert"}
 METRICS, METRICS_NAME = "coco_caption", "metrics"
@@ -148,13 +156,13 @@ def agreement_lines(rated: RatedCaptions, system_numbers: dict[str, SystemNumber
 
 
 def system_table(lines: Sequence[Line], rated: RatedCaptions) -> None:
-    """Print the numbers of every system beside what the raters said, the best of the last scale first."""
+    """Print the numbers of every system beside what the raters said, the one that they put first on top."""
     distances = [measure for measure in distinct(lines, "measure") if measure in DISTANCES]
     shown = [(distances[-1], number) for number in SHOWN] if distances else []
     shown += [(METRICS_NAME, number) for number in REPORTED if METRICS_NAME in distinct(lines, "measure")]
-    first = next(reversed(rated.ratings))
+    first = ALL_SCALES if ALL_SCALES in rated.ratings else next(iter(rated.ratings))
     print_table(
-        ["system", *rated.ratings, *(TERMS.get(number, number) for _, number in shown)],
+        ["system", *rated.ratings, *(TITLES.get(number, number) for _, number in shown)],
         (
             [name, *(f"{rated.ratings[scale][name]:.2f}" for scale in rated.ratings)]
             + [shown_number(lines, name, *each) for each in shown]
