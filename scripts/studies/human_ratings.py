@@ -109,17 +109,32 @@ def read_rated(options: Options) -> RatedCaptions:
     return RatedCaptions([own[:N_REFERENCES] for own in images], systems, ratings)
 
 
-def lines_of(rated: RatedCaptions, measure: str) -> Iterator[list[Any]]:
-    """Yield how each number of a measure agrees with each scale."""
-    is_parity = measure in DISTANCES
-    module = manycaps.load("human_parity", distance=DISTANCES[measure]) if is_parity else manycaps.load(METRICS)
-    system_numbers: dict[str, SystemNumbers] = {}
+def results_of(rated: RatedCaptions, measure: str) -> dict[str, dict[str, Any]]:
+    """Return the result of each system."""
+    module = (
+        manycaps.load("human_parity", distance=DISTANCES[measure]) if is_parity(measure) else manycaps.load(METRICS)
+    )
+    results: dict[str, dict[str, Any]] = {}
     for name, captions in rated.systems.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            result = module.compute(predictions=[[text] for text in captions], references=rated.references)
-        values = {key: value for key, value in result_numbers(result).items() if is_parity or key in REPORTED}
-        system_numbers[name] = SystemNumbers(values, {})
+            results[name] = module.compute(predictions=[[text] for text in captions], references=rated.references)
+    return results
+
+
+def is_parity(measure: str) -> bool:
+    """Whether a measure is a distance of human parity."""
+    return measure in DISTANCES
+
+
+def lines_of(rated: RatedCaptions, measure: str, results: Mapping[str, dict[str, Any]]) -> Iterator[list[Any]]:
+    """Yield how each number of a measure agrees with each scale, from the result of each system."""
+    system_numbers = {
+        name: SystemNumbers(
+            {key: value for key, value in result_numbers(result).items() if is_parity(measure) or key in REPORTED}, {}
+        )
+        for name, result in results.items()
+    }
     scales = tuple(rated.ratings)
     means = {(name, ""): np.array([rated.ratings[scale][name] for scale in scales]) for name in rated.systems}
     agreement = compare_with_ratings(Ratings(scales, means, False, {}), system_numbers, [], [])
@@ -153,7 +168,11 @@ def main(options: Options) -> None:
     evaluate.utils.logging.disable_progress_bar()
     rated = functools.cache(lambda: read_rated(options))
     table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
-    lines = table.fill([(measure,) for measure in options.measures], lambda measure: lines_of(rated(), measure))
+
+    def study(measure: str) -> Iterator[list[Any]]:
+        return lines_of(rated(), measure, results_of(rated(), measure))
+
+    lines = table.fill([(measure,) for measure in options.measures], study)
     titles = {"E2E": "E2E NLG challenge, 21 systems", "SummEval": "SummEval, 18 systems"}
     draw_picture(lines, titles.get(options.corpus, "made systems"), options.output)
     scales = distinct(lines, "scale")
