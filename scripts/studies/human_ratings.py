@@ -125,18 +125,32 @@ def read_rated(options: Options) -> RatedCaptions:
     return RatedCaptions([own[:N_REFERENCES] for own in images], systems, ratings)
 
 
-def numbers_of_systems(rated: RatedCaptions, measure: str) -> dict[str, SystemNumbers]:
-    """Return every number of a measure, by system."""
-    is_parity = measure in DISTANCES
-    module = manycaps.load("human_parity", distance=DISTANCES[measure]) if is_parity else manycaps.load(METRICS)
-    system_numbers: dict[str, SystemNumbers] = {}
+def results_of(rated: RatedCaptions, measure: str) -> dict[str, dict[str, Any]]:
+    """Return the result of each system."""
+    module = (
+        manycaps.load("human_parity", distance=DISTANCES[measure]) if is_parity(measure) else manycaps.load(METRICS)
+    )
+    results: dict[str, dict[str, Any]] = {}
     for name, captions in rated.systems.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            result = module.compute(predictions=[[text] for text in captions], references=rated.references)
-        values = {key: value for key, value in result_numbers(result).items() if is_parity or key in REPORTED}
-        system_numbers[name] = SystemNumbers(values, {})
-    return system_numbers
+            results[name] = module.compute(predictions=[[text] for text in captions], references=rated.references)
+    return results
+
+
+def is_parity(measure: str) -> bool:
+    """Whether a measure is a distance of human parity."""
+    return measure in DISTANCES
+
+
+def numbers_of(results: Mapping[str, dict[str, Any]], measure: str) -> dict[str, SystemNumbers]:
+    """Return the numbers of each system that are compared with the ratings."""
+    return {
+        name: SystemNumbers(
+            {key: value for key, value in result_numbers(result).items() if is_parity(measure) or key in REPORTED}, {}
+        )
+        for name, result in results.items()
+    }
 
 
 def system_lines(system_numbers: Mapping[str, SystemNumbers]) -> Iterator[list[Any]]:
@@ -146,7 +160,7 @@ def system_lines(system_numbers: Mapping[str, SystemNumbers]) -> Iterator[list[A
             yield [system, number, value]
 
 
-def agreement_lines(rated: RatedCaptions, system_numbers: dict[str, SystemNumbers]) -> Iterator[list[Any]]:
+def lines_of(rated: RatedCaptions, system_numbers: dict[str, SystemNumbers]) -> Iterator[list[Any]]:
     """Yield how each number of a measure agrees with each scale."""
     scales = tuple(rated.ratings)
     means = {(name, ""): np.array([rated.ratings[scale][name] for scale in scales]) for name in rated.systems}
@@ -206,9 +220,9 @@ def main(options: Options) -> None:
     evaluate.utils.logging.disable_progress_bar()
     rated = functools.cache(lambda: read_rated(options))
     table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
-    measured = functools.cache(lambda measure: numbers_of_systems(rated(), measure))
+    measured = functools.cache(lambda measure: numbers_of(results_of(rated(), measure), measure))
     cells = [(measure,) for measure in options.measures]
-    lines = table.fill(cells, lambda measure: agreement_lines(rated(), measured(measure)))
+    lines = table.fill(cells, lambda measure: lines_of(rated(), measured(measure)))
     of_systems = StudyTable(options.output, SYSTEMS, KEY, OF_SYSTEMS, study_settings(options))
     system_table(of_systems.fill(cells, lambda measure: system_lines(measured(measure))), rated())
     titles = {"E2E": "E2E NLG challenge, 21 systems", "SummEval": "SummEval, 18 systems"}
