@@ -50,7 +50,7 @@ PEOPLE: Mapping[str, float] = {
 TITLES = {
     "energy_distance": "energy distance (METEOR)",
     "unlike_people_share": "unlike people",
-    "generic_share": "most ordinary",
+    "generic_share": "most generic",
     "near_duplicate_share": "near-duplicates",
     "trm_meteor": "TRM-METEOR, excess",
     "mmd_bert": "MMD, excess",

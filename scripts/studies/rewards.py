@@ -85,7 +85,7 @@ PARITY = {
     "human_parity_statistic": "T2",
     "rows_to_detect": "rows_to_detect",
     "unlike_people_share": "unlike_people",
-    "generic_share": "ordinary",
+    "generic_share": "generic",
     "near_duplicate_share": "near_duplicates",
 }
 

@@ -180,7 +180,7 @@ def test_people_are_odd_in_five_percent_by_construction(m, n):
         assert 0 <= share.low <= share.value <= share.high <= 1
 
 
-def test_shuffled_words_are_odd_and_frequent_ones_formulaic():
+def test_shuffled_words_are_odd_and_frequent_ones_predictable():
     rng = np.random.default_rng(4)
     starts = ["a dog runs on the beach", "two cats sleep under a table", "the man cooks in a kitchen"]
     people = [[f"{starts[rng.integers(3)]} {rng.geometric(0.1)}".split() for _ in range(3)] for _ in range(60)]
