@@ -12,11 +12,19 @@ from typing import IO, Any, NamedTuple, cast
 import fsspec
 from tqdm import tqdm
 
-from manycaps.kit.errors import InputError, InputImportError, as_input_errors, quote_path, quote_value, reason_of
+from manycaps.kit.errors import (
+    InputError,
+    InputImportError,
+    check_installed,
+    as_input_errors,
+    quote_path,
+    quote_value,
+    reason_of,
+)
 from manycaps.kit.files import ExpandedFile, read_json
 
 # Endings of tables; endings of text may be followed by ".gz", and ".tgz" is ".tar.gz".
-KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".tar")
+KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".tar")
 
 # Text without columns: read where it is named, but a folder of tables may hold notes and licenses that end so.
 TEXT = ".txt"
@@ -316,6 +324,8 @@ def _table_file(path: str, n_bytes: int) -> TableFile:
             os.path.splitext(path)[1] or "no ending",
             "Convert it, or rename it.",
         )
+    if kind[0] == ".xlsx":
+        check_installed(["openpyxl"], path, "Run `pip install 'manycaps[tables]'`, or save it as .csv.")
     return TableFile(path, *kind, n_bytes)
 
 

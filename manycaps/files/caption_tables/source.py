@@ -12,13 +12,8 @@ import zlib
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.kit.errors import InputError, quote_path, quote_value, reason_of
-from manycaps.kit.row_images import RepeatedTexts, repeated_texts
-from manycaps.kit.rows import DecoderSigns, EmptyCaptions, looks_like_list
-from manycaps.kit.words_tokenizers import Tokenizer, token_finder
-
-from .arrow_records import arrow_records, parquet_pieces, parquet_records
-from .columns import (
+from manycaps.files.caption_tables.arrow_records import arrow_records, parquet_pieces, parquet_records
+from manycaps.files.caption_tables.columns import (
     ColumnNames,
     Layout,
     Reading,
@@ -30,11 +25,22 @@ from .columns import (
     read_id,
     read_values,
 )
-from .files import ALIGNED_RUNS, TEXT, Piece, Record, TableFile, Unreadable, find_medium, is_local, table_files, whole
-from .hub_records import HUB, hub_records
-from .ids import MOST_IDS, check_ids_meet, difference_of_ids
-from .json_records import json_records
-from .rows import (
+from manycaps.files.caption_tables.files import (
+    ALIGNED_RUNS,
+    TEXT,
+    Piece,
+    Record,
+    TableFile,
+    Unreadable,
+    find_medium,
+    is_local,
+    table_files,
+    whole,
+)
+from manycaps.files.caption_tables.hub_records import HUB, hub_records
+from manycaps.files.caption_tables.ids import MOST_IDS, check_ids_meet, difference_of_ids
+from manycaps.files.caption_tables.json_records import json_records
+from manycaps.files.caption_tables.rows import (
     BadRow,
     CaptionRow,
     JoinedRows,
@@ -45,8 +51,13 @@ from .rows import (
     store_file,
     store_pieces,
 )
-from .tar_records import Paragraphs, tar_pieces, tar_records
-from .text_records import aligned, text_pieces, text_records
+from manycaps.files.caption_tables.sheet_records import sheet_records
+from manycaps.files.caption_tables.tar_records import Paragraphs, tar_pieces, tar_records
+from manycaps.files.caption_tables.text_records import aligned, text_pieces, text_records
+from manycaps.kit.errors import InputError, quote_path, quote_value, reason_of
+from manycaps.kit.row_images import RepeatedTexts, repeated_texts
+from manycaps.kit.rows import DecoderSigns, EmptyCaptions, looks_like_list
+from manycaps.kit.words_tokenizers import Tokenizer, token_finder
 
 # Default size of a piece, in bytes of the file.
 PIECE_BYTES = 1 << 24
@@ -447,7 +458,7 @@ def check_split_used(split: str | None, sides: Sequence[FileSide]) -> None:
 
 def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
     """Split a file into pieces; one that cannot be split or read is a single piece."""
-    if file.kind in (".json", ".arrow", HUB) or file.n_bytes == 0:
+    if file.kind in (".json", ".arrow", ".xlsx", HUB) or file.n_bytes == 0:
         yield whole(file)
         return
     cut = {".parquet": parquet_pieces, ".tar": tar_pieces}.get(file.kind, text_pieces)
@@ -543,6 +554,8 @@ def _records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | 
         return hub_records(file, columns)
     if file.kind == ".tar":
         return tar_records(piece)
+    if file.kind == ".xlsx":
+        return sheet_records(file)
     return json_records(file) if file.kind == ".json" else text_records(piece)
 
 

@@ -57,6 +57,14 @@ CLIPS = "captions of clips"
 CLIP_LINE = re.compile(r"([\w-]{11}_\d+_\d+) +(\S.*)", re.DOTALL)
 MOST_LINES_BEFORE_CLIPS = 20
 
+# Form of the lines of fairseq-generate: S-0 (source), T-0 (target), H-0 and D-0 (hypothesis with its score, and the
+# same detokenised), P-0 (scores of its tokens), and more; lines of its log stand around them. The letter is that of the
+# hypotheses which are read: D, or H where there is none.
+FAIRSEQ = {"D": "detokenised lines of fairseq", "H": "lines of fairseq"}
+FAIRSEQ_HYPOTHESIS = re.compile(r"([DH])-\d{1,18}\t-?(?:\d[\d.e-]*|inf|nan)\t")
+FAIRSEQ_LINES = {form: re.compile(rf"([{letter}T])-(\d{{1,18}})(?=\s)(.*)", re.S) for letter, form in FAIRSEQ.items()}
+MOST_LINES_BEFORE_FAIRSEQ = 1_000
+
 # A line of column names, of which at least one is usual: no caption is a single word, or several without blanks.
 HEADER = re.compile(r"\w+(?: ?[,;|\t] ?\w+)*")
 USUAL_NAMES = USUAL_CAPTIONS | {*ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS, "image_name", "video_name", "comment"}
@@ -131,6 +139,8 @@ def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
         parsers = {TEXT: _parse_captions, NAMED: _parse_named, CLIPS: _parse_clip}
         parsers |= {ALIGNED_LINES: _parse_aligned, ALIGNED_RUNS: _parse_aligned_run}
         parse: Callable[[Block, int], Any] = parsers.get(form, _parse_line)
+        if form in FAIRSEQ_LINES:
+            parse = functools.partial(_parse_fairseq, form)
         if form in SEPARATORS:
             parse = functools.partial(_parse_cells, names, SEPARATORS[form])
         # No line behind the last row: it may be one that cannot be read, which is another piece's.
@@ -154,14 +164,14 @@ def _parse_blocks(
 
 
 def _form(file: TableFile, stream: IO[bytes], read_lines: Callable[[IO[bytes]], Iterator[bytes]]) -> str:
-    """How the lines of a file make records, by the first of them: a kind, a key of `SEPARATORS`, `NAMED` or `CLIPS`."""
+    """How the lines of a file make records, by the first of them: a kind, or as named above."""
     if file.kind == ".jsonl" or file.aligned is not None:
         return file.aligned or file.kind
     first = next((line for line in read_lines(stream) if line.strip()), b"")
     stream.seek(0)
     line = _text(first, 0).strip()
-    if file.kind == TEXT and _holds_clips(stream, read_lines):
-        return CLIPS
+    if file.kind == TEXT and (form := _form_inside(stream, read_lines)):
+        return form
     if file.kind == ".csv":
         return ".csv" if "," in line else next((sign for sign in "|;" if sign in line), ".csv")
     name, tab, _ = line.partition("\t")
@@ -181,16 +191,23 @@ def _form(file: TableFile, stream: IO[bytes], read_lines: Callable[[IO[bytes]], 
     return NAMED if tab else TEXT
 
 
-def _holds_clips(stream: IO[bytes], read_lines: Callable[[IO[bytes]], Iterator[bytes]]) -> bool:
-    """Whether one of the first lines belongs to a clip."""
+def _form_inside(stream: IO[bytes], read_lines: Callable[[IO[bytes]], Iterator[bytes]]) -> str | None:
+    """The form that a line behind others tells: of clips, or of fairseq; None for any other text."""
     lines = (line for line in read_lines(stream) if line.strip())
+    letters = set()
     try:
-        return any(CLIP_LINE.match(_text(line, 0)) for line in itertools.islice(lines, MOST_LINES_BEFORE_CLIPS + 1))
+        for i, line in enumerate(itertools.islice(lines, MOST_LINES_BEFORE_FAIRSEQ)):
+            text = _text(line, 0)
+            if i <= MOST_LINES_BEFORE_CLIPS and CLIP_LINE.match(text):
+                return CLIPS
+            if match := FAIRSEQ_HYPOTHESIS.match(text):
+                letters.add(match[1])
     except BadLineError:  # whoever reads it says so
-        return False
+        pass
     finally:
         lines.close()
         stream.seek(0)
+    return FAIRSEQ[min(letters)] if letters else None
 
 
 def _is_utf_16(stream: IO[bytes], file: TableFile) -> bool:
@@ -247,6 +264,8 @@ def _records_of(lines: Iterable[bytes], kind: str, start: int, names: list[str] 
         blocks = _paragraphs(lines, start) if kind in (TEXT, ALIGNED_RUNS) else _line_blocks(lines, start)
     if kind == ALIGNED_LINES:  # an empty line is the empty caption of a row
         return iter(blocks)
+    if kind in FAIRSEQ_LINES:  # the log, sources and scores of tokens are no captions
+        blocks = (block for block in blocks if FAIRSEQ_LINES[kind].match(block.lines[0]))
     if kind == CLIPS and start == 0:
         blocks = itertools.dropwhile(lambda block: not CLIP_LINE.match(block.lines[0]), blocks)
     return (block for block in blocks if any(line.strip() for line in block.lines))
@@ -333,7 +352,7 @@ def _text(line: bytes, start: int) -> str:
 
 
 def _names(header: Block | None, file: TableFile, separator: str) -> list[str]:
-    """Names of the columns of a table; any number of columns may have none."""
+    """Names of the columns of a table."""
     try:
         names = next(csv.reader(header.lines, delimiter=separator), []) if header else []
         names = [name.strip() for name in names]
@@ -341,6 +360,12 @@ def _names(header: Block | None, file: TableFile, separator: str) -> list[str]:
         if header and _has_returns_alone(header.lines[0]):
             raise InputError(file.path, *NO_LINE_FEEDS) from None
         raise InputError(file.path, "column names in the first line", reason_of(error), "Fix this line.") from None
+    check_names(names, file)
+    return names
+
+
+def check_names(names: Sequence[str], file: TableFile) -> None:
+    """Raise an InputError if two columns of a table have one name; any number may have none."""
     twice = next((name for name, n in collections.Counter(names).items() if n > 1 and name), None)
     if twice is not None:
         raise InputError(
@@ -349,7 +374,6 @@ def _names(header: Block | None, file: TableFile, separator: str) -> list[str]:
             f"{quote_value(twice)} {names.count(twice)} times",
             "Give the columns different names: the cells of one alone would be read.",
         )
-    return names
 
 
 def _parse_captions(block: Block, row: int) -> Any:
@@ -414,6 +438,17 @@ def _parse_clip(block: Block, row: int) -> Any:
             "Fix or delete this line.",
         )
     return {"id": parts[1], "caption": parts[2]}
+
+
+def _parse_fairseq(form: str, block: Block, row: int) -> Any:
+    """Hypothesis or target of a line."""
+    letter, number, rest = FAIRSEQ_LINES[form].findall(block.lines[0].strip("\r\n"))[0]
+    *_, text = cells = rest.split("\t", 1 if letter == "T" else 2)
+    if len(cells) != (2 if letter == "T" else 3):
+        expected = f"{letter}-{number}, a tab, {'' if letter == 'T' else 'a score, a tab '}and a caption"
+        got = quote_value(block.lines[0].strip())
+        raise InputError(f"row[{row}]", expected, got, "Fix or delete this line.")
+    return {"id": number, "reference" if letter == "T" else "prediction": text.strip()}
 
 
 def _parse_line(block: Block, row: int) -> Any:

@@ -112,18 +112,6 @@ def test_targets_beside_outputs_are_references(tmp_path):
     assert [row.references for row in good_rows(open_source([str(path)]).rows())] == PEOPLE[:2]
 
 
-def test_a_table_of_vlmevalkit(tmp_path):
-    """`answer` is a written list there."""
-    table = [{"index": i, "question": "Describe.", "answer": str(PEOPLE[i]), "prediction": TEXTS[i]} for i in range(2)]
-    path = tmp_path / "model_COCO_VAL.tsv"
-    pandas.DataFrame(table).to_csv(path, sep="\t", index=False)
-    with pytest.warns(UserWarning, match="cells hold lists"):
-        rows = list(good_rows(open_source([str(path)]).rows()))
-    assert [(row.id, row.predictions, row.references) for row in rows] == [
-        (str(i), [TEXTS[i]], PEOPLE[i]) for i in range(2)
-    ]
-
-
 @pytest.mark.parametrize(
     "change",
     [
