@@ -180,23 +180,21 @@ class CaptionSource(NamedTuple):
     def fill_store(self, path: pathlib.Path) -> None:
         """Join rows by id, in a new file that replaces an existing one."""
         with create_store(path) as store:
-            if self._is_joined:
-                for file, row, values in _values(self.main):
+            known = set[str | tuple[str, int]]()  # in a trial of some rows, whose references alone are wanted
+            for side in self._sides if self._is_joined else self._sides[1:]:
+                for file, row, values in _values(side):
                     if isinstance(values, BadRow):
                         store.add_bad(values)
                         continue
-                    has_room = self.limit is None or store.n_rows < self.limit
-                    if not store.add(file, row, values, several=self.main.single, new=has_room):
-                        break
-            for file, row, values in _values(self.references) if self.references else ():
-                if isinstance(values, BadRow):
-                    store.add_bad(values)
-                else:
-                    # In a trial of some rows, the references of the others are skipped.
-                    new = self.limit is None or not self._is_joined
-                    store.add(file, row, values, several=self.references.single, new=new)  # type: ignore[union-attr]
-            for side in (self.main, self.references):
-                if side is not None and side.single:
+                    if self.limit is not None and self._is_joined and values.id not in known:
+                        if side is not self.main:
+                            continue
+                        if len(known) == self.limit:
+                            break
+                        known.add(values.id if values.id is not None else (file, row))
+                    store.add(file, row, values, several=side.single)
+            for side in self._sides:
+                if side.single:
                     roles = [role for role in ("predictions", "references") if getattr(side.layout, role) is not None]
                     for role in roles:
                         store.leave_out_repeats(role, functools.partial(_values, side))
@@ -267,6 +265,10 @@ class CaptionSource(NamedTuple):
         has_json = any(file.kind == ".json" for file in self.main.files) and not self.is_stream
         return self.references is not None or has_json or self.main.single
 
+    @property
+    def _sides(self) -> list[FileSide]:
+        return [self.main, *([self.references] if self.references else [])]
+
     def _limit(self, pieces: Iterable[Piece], limit: int) -> Iterator[Piece]:
         for piece in pieces:
             n_rows = piece.n_rows
@@ -279,9 +281,8 @@ class CaptionSource(NamedTuple):
 
     def _join_row(self, file: str, row: int, values: Values) -> CaptionRow | BadRow:
         """Check that a row has both sides."""
-        layouts = [self.main.layout, *([self.references.layout] if self.references else [])]
         for side in ("predictions", "references"):
-            if getattr(values, side) is None and any(getattr(layout, side) is not None for layout in layouts):
+            if getattr(values, side) is None and any(getattr(other.layout, side) is not None for other in self._sides):
                 return BadRow(file, row, values.id, _missing_side(side, row), True)
         return self._row(file, row, values, None)
 
