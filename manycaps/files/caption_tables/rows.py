@@ -46,9 +46,12 @@ ON CONFLICT (id) DO UPDATE SET
 """
 
 # Where an id has one row of each side, a second one changes nothing.
-ADD_ONCE = ADD + """
+ADD_ONCE = (
+    ADD
+    + """
 WHERE (predictions IS NULL OR excluded.predictions IS NULL) AND (refs IS NULL OR excluded.refs IS NULL)
 """
+)
 
 FIND = "SELECT path, row FROM joined JOIN files ON file = files.number WHERE id = ?"
 

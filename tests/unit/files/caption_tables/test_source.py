@@ -31,6 +31,7 @@ from manycaps.files.caption_tables import (
     open_captions,
     open_source,
     table_records,
+    text_lines,
     text_records,
 )
 from manycaps.files.caption_tables.columns import find_layout, parse_columns
@@ -463,7 +464,6 @@ def test_a_file_that_is_no_gz_file_is_named(tmp_path):
     assert_refused(ValueError, message, open_source, [path])
 
 
-ENCODINGS = ": expected text in UTF-8, or in UTF-16 with a byte order mark, got {}. Save the file as UTF-8."
 NAME = "id,caption\n"
 
 
@@ -480,8 +480,6 @@ NAME = "id,caption\n"
         ("a.csv", "id,caption\r1,a dog\r", ": expected lines that end in a line feed, got carriage returns alone. Sa"),
         ("a.jsonl", '["a"]\r["b"]\r', ": row[0]: expected lines that end in a line feed, got carriage returns al"),
         ("a.arrow", b"no Arrow at all", ": expected an Arrow file, got one that cannot be read ("),
-        ("a.csv", NAME.encode("utf-16-le"), ENCODINGS.format("UTF-16 without one")),
-        ("a.csv", ("\ufeff" + NAME).encode("gb18030"), ENCODINGS.format("GB 18030")),
         ("a.csv", "id,caption,caption\n1,a dog,two cats\n", ": expected every column name once, got 'caption' 2 time"),
     ],
 )  # fmt: skip
@@ -605,7 +603,7 @@ def test_paragraphs_in_utf_16(name, encoding, tmp_path):
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.csv", "a.txt"])
 def test_a_line_without_end_is_bad_and_the_rows_before_are_read(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(text_records, "MAX_LINE_BYTES", 1_000)
+    monkeypatch.setattr(text_lines, "MAX_LINE_BYTES", 1_000)
     first = {"a.csv": "id,caption\n1,a dog\n", "a.txt": "a dog\n\n"}.get(name, '{"id": 1, "captions": ["a dog"]}\n')
     path = write(tmp_path, name, first + "x" * 2_000 + "\n" + first)
     for n_bytes in (1, 1 << 20):
@@ -617,17 +615,6 @@ def test_a_line_without_end_is_bad_and_the_rows_before_are_read(name, tmp_path, 
             "row[1]: expected lines of at most 1,000 bytes, got a longer one, after which nothing is read. Write one "
             "row per line, or leave the file out."
         )
-
-
-def test_an_ocean_of_empty_lines_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_records, "MAX_EMPTY_LINES", 10)
-    path = write(tmp_path, "a.csv", "id,caption\n1,a dog\n" + "\n" * 10 + "2,a cat\n" + " \n" * 11 + "3,a bird\n")
-    good, bad = with_bad_row(read([path]))
-    assert [row.predictions for row in good] == [["a dog"], ["a cat"]]
-    assert str(bad.reason) == (
-        "row[2]: expected captions, got more than 10 empty lines, after which nothing is read. Delete them, or leave "
-        "the file out."
-    )
 
 
 @pytest.mark.parametrize(
