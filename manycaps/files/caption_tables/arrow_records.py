@@ -1,7 +1,7 @@
 """Records of parquet files, cut at their row groups and inside of large ones, and of Arrow files, read in order."""
 
 import contextlib
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -40,8 +40,8 @@ def parquet_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
             yield Piece(file, start, start + n_rows, start, n_rows, held)
 
 
-def parquet_records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
-    """Read some columns, or all, of the records of a piece; of a damaged row group those before the damage."""
+def parquet_records(piece: Piece, is_read: Callable[[str], bool]) -> Iterator[Record | Unreadable]:
+    """Read columns of the records of a piece; of a damaged row group those before the damage."""
     with open_bytes(piece.file.path) as stream:
         table = _open_parquet(stream, piece.file.path)
         stop = table.metadata.num_rows if piece.stop is None else piece.stop
@@ -49,17 +49,17 @@ def parquet_records(piece: Piece, columns: Container[str] | None) -> Iterator[Re
         for i in range(table.metadata.num_row_groups):
             n_rows = table.metadata.row_group(i).num_rows
             if first < stop and first + n_rows > piece.start:
-                yield from _group_records(table, i, first, range(piece.start, stop), columns)
+                yield from _group_records(table, i, first, range(piece.start, stop), is_read)
             first += n_rows
 
 
 def _group_records(
-    table: pq.ParquetFile, group: int, first: int, wanted: range, columns: Container[str] | None
+    table: pq.ParquetFile, group: int, first: int, wanted: range, is_read: Callable[[str], bool]
 ) -> Iterator[Record | Unreadable]:
     """Records of one row group, whose first row has the number `first`, as far as they are wanted."""
     row = first
     try:
-        names = [name for name in table.schema_arrow.names if columns is None or name in columns]
+        names = [name for name in table.schema_arrow.names if is_read(name)]
         for batch in table.iter_batches(BATCH_ROWS, row_groups=[group], columns=names):
             skipped = max(0, min(wanted.start - row, len(batch)))
             for number, values in enumerate(batch.slice(skipped).to_pylist(), start=row + skipped):
@@ -84,11 +84,11 @@ def _open_parquet(stream: object, path: str) -> pq.ParquetFile:
     return file
 
 
-def arrow_records(file: TableFile, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
-    """Read some columns, or all, of an Arrow file up to the first damage; raise a ValueError for another file."""
+def arrow_records(file: TableFile, is_read: Callable[[str], bool]) -> Iterator[Record | Unreadable]:
+    """Read columns of an Arrow file up to the first damage; raise a ValueError for another file."""
     row = 0
     with _batches(file) as (schema, batches):
-        names = [name for name in schema.names if columns is None or name in columns]
+        names = [name for name in schema.names if is_read(name)]
         try:
             for batch in batches:
                 batch.validate(full=True)

@@ -251,10 +251,10 @@ class Reading(NamedTuple):
         """Return the columns that are read together, by the name that they have in common; see `wide_columns`."""
         return wide_columns(names, self.chosen)
 
-    def others(self, names: Collection[str], name: str) -> list[str]:
+    def others(self, names: Collection[str], name: str | None) -> list[str]:
         """Return further columns of captions beside the one that is read, as messages show them."""
         wide = _wide_columns(tuple(names), self.chosen)
-        if name == CAPTION_COLUMNS[0] or not (name in names or name in wide):
+        if name is None or name == CAPTION_COLUMNS[0] or not (name in names or name in wide):
             return []
         usual = self._usual_beside(name)
         others = [other for other in dict.fromkeys((*names, *wide)) if other != name and other not in self.chosen]
@@ -273,15 +273,12 @@ class Reading(NamedTuple):
 
         An InputError names columns of captions that the layout of the files does not have.
         """
-        for name in (layout.predictions, layout.references):
-            if name is not None and (others := self.others(values, name)):
-                raise InputError(
-                    f"{name}[{row}]",
-                    "one column of captions",
-                    f"{' and '.join(others)} beside it",
-                    "Name the one to read, or call columns that belong together caption_1, caption_2 and so on.",
-                )
-        return add_wide(values, _wide_columns(tuple(values), self.chosen))
+        others, wide = _columns_beside(tuple(values), self, layout)
+        if others is not None:
+            name, shown = others
+            fix = "Name the one to read, or call columns that belong together caption_1, caption_2 and so on."
+            raise InputError(f"{name}[{row}]", "one column of captions", f"{shown} beside it", fix)
+        return add_wide(values, wide)
 
     def is_read(self, column: str, layout: Layout) -> bool:
         """Return whether the values of a column are needed: it may be one of the numbered ones of a later file."""
@@ -311,6 +308,16 @@ class Reading(NamedTuple):
             if match and match[2] and match[1] in (layout.predictions, layout.references) and match[1] in self.chosen:
                 notes.append(f"{column} is not read beside {match[1]}, which --columns names")
         return sorted(notes)
+
+
+@functools.lru_cache(KEPT_NAMES)
+def _columns_beside(
+    names: tuple[str, ...], reading: Reading, layout: Layout
+) -> tuple[tuple[str, str] | None, Mapping[str, tuple[str, ...]]]:
+    """A column of captions that is read and others beside it, None for none; and columns that are read together."""
+    beside = ((name, " and ".join(reading.others(names, name))) for name in layout[:2])
+    others = next(((name, shown) for name, shown in beside if name is not None and shown), None)
+    return others, _wide_columns(names, reading.chosen)
 
 
 def add_wide(values: Mapping[str, Any], wide: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
@@ -412,12 +419,14 @@ def read_values(
     >>> read_values({"id": 7, "captions": ["a dog"]}, Layout("captions", None, "id", None, None), 0)
     Values(id='7', predictions=['a dog'], references=None, image=None, video=None)
     """
+    predictions, references = layout.predictions, layout.references
     if one_side:
-        layout = _sides_of(record, layout)
+        given = [name if name is not None and record.get(name) is not None else None for name in layout[:2]]
+        predictions, references = given if any(given) else layout[:2]
     return Values(
         read_id(record, layout, row),
-        _captions(record, layout.predictions, row),
-        _captions(record, layout.references, row),
+        _captions(record, predictions, row),
+        _captions(record, references, row),
         *(_medium(record, getattr(layout, role), row, is_optional=role in optional) for role in ("image", "video")),
     )
 
@@ -433,12 +442,6 @@ def read_id(record: Mapping[str, Any], layout: Layout, row: int) -> str | None:
             f"{layout.id}[{row}]", "an id (text or a whole number)", got, "Write it, or leave the row out."
         )
     return str(value) if isinstance(value, int) else _unicode(value, f"{layout.id}[{row}]")
-
-
-def _sides_of(record: Mapping[str, Any], layout: Layout) -> Layout:
-    """The layout without a side that a record lacks; with both if it lacks both."""
-    lacking = {side: None for side in ("predictions", "references") if record.get(getattr(layout, side) or "") is None}
-    return layout if len(lacking) == 2 else layout._replace(**lacking)
 
 
 def _first(names: Collection[str], usual: Sequence[str]) -> str | None:
@@ -469,18 +472,16 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
     value = record.get(name)
     if is_plain_row(value):
         return value
+    if isinstance(value, str) and not looks_like_list(value) and is_plain_row(single := [value]):
+        return single
     if not isinstance(value, str):
         value = texts_of_output(value)
     if value is None:
         raise InputError(f"{name}[{row}]", "captions", "none", "Write them, or leave the row out.")
     if isinstance(value, list) and value and all(isinstance(item, dict) and "caption" in item for item in value):
         if len(item_names(value)) > 1:
-            raise InputError(
-                f"{name}[{row}]",
-                "the captions of one row",
-                f"objects of {len(item_names(value))}, such as {quote_value(value[0])}",
-                "Write them as rows of their own.",
-            )
+            got = f"objects of {len(item_names(value))}, such as {quote_value(value[0])}"
+            raise InputError(f"{name}[{row}]", "the captions of one row", got, "Write them as rows of their own.")
         value = [item["caption"] for item in value]  # as the COCO caption code takes them
     if isinstance(value, str) and looks_like_list(value):
         value = read_list(value, f"{name}[{row}]")

@@ -17,10 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manycaps.files.caption_tables.columns import Values
+from manycaps.files.caption_tables.files import Piece, TableFile
 from manycaps.kit.errors import InputError
 
-from .columns import Values
-from .files import Piece, TableFile
+# Writes captions of joined rows.
+JSON = json.JSONEncoder(ensure_ascii=False)
 
 # Kind of the file that holds joined rows.
 JOINED = ".sqlite"
@@ -321,7 +323,7 @@ def repeated_line_error(row: int, usual: int, file: str, earlier_file: str, earl
 
 
 def _as_text(captions: list[str] | None) -> str | None:
-    return None if captions is None else json.dumps(captions, ensure_ascii=False)[1:-1]
+    return None if captions is None else JSON.encode(captions)[1:-1]
 
 
 def _as_captions(text: str | None) -> list[str] | None:

@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.files.caption_tables.arrow_records import arrow_records, parquet_pieces, parquet_records
@@ -90,9 +90,9 @@ class FileSide(NamedTuple):
     # Whether its rows are in splits, of which one may be named.
     has_splits: bool = False
 
-    def columns(self) -> "ReadColumns":
-        """Return the columns to read."""
-        return ReadColumns(self.layout, self.reading)
+    def is_read(self, column: str) -> bool:
+        """Return whether the values of a column are needed."""
+        return self.reading.is_read(column, self.layout)
 
     def n_numbered(self, role: str) -> int:
         """Return how many numbered columns of captions of a role each file has, of the file with the fewest."""
@@ -102,16 +102,6 @@ class FileSide(NamedTuple):
             with contextlib.suppress(InputError):  # whoever reads its rows says why
                 n_columns = min(n_columns, len(self.reading.wide(names_of(first_records([file])[1])).get(name, ())))
         return n_columns
-
-
-class ReadColumns:
-    """The columns whose values are needed, by `in`."""
-
-    def __init__(self, layout: Layout, reading: Reading) -> None:
-        self._layout, self._reading = layout, reading
-
-    def __contains__(self, column: object) -> bool:
-        return isinstance(column, str) and self._reading.is_read(column, self._layout)
 
 
 class CaptionSource(NamedTuple):
@@ -273,7 +263,7 @@ class CaptionSource(NamedTuple):
         for piece in pieces:
             n_rows = piece.n_rows
             if n_rows is None:
-                n_rows = sum(1 for _ in itertools.islice(_piece_records(piece, self.main.columns()), limit))
+                n_rows = sum(1 for _ in itertools.islice(_piece_records(piece, self.main.is_read), limit))
             yield piece._replace(n_rows=min(n_rows, limit))
             limit -= n_rows
             if limit <= 0:
@@ -544,36 +534,37 @@ def are_single(texts: Iterable[Any]) -> bool:
     return all(isinstance(text, str) and not looks_like_list(text) for text in texts if text is not None)
 
 
-def _records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
-    """Records of a piece; with names, only these columns are read where a file allows it."""
+def _every(_column: str) -> bool:
+    return True
+
+
+def _records(piece: Piece, is_read: Callable[[str], bool]) -> Iterator[Record | Unreadable]:
+    """Records of a piece; only columns that are read are decoded where a file allows it."""
     file = piece.file
-    if file.kind == ".parquet":
-        return parquet_records(piece, columns)
-    if file.kind == ".arrow":
-        return arrow_records(file, columns)
-    if file.kind == HUB:
-        return hub_records(file, columns)
-    if file.kind == ".tar":
-        return tar_records(piece)
-    if file.kind == ".xlsx":
-        return sheet_records(file)
-    return json_records(file) if file.kind == ".json" else text_records(piece)
+    readers: dict[str, Callable[[], Iterator[Record | Unreadable]]] = {
+        ".parquet": lambda: parquet_records(piece, is_read),
+        ".arrow": lambda: arrow_records(file, is_read),
+        HUB: lambda: hub_records(file, is_read),
+        ".tar": lambda: tar_records(piece),
+        ".xlsx": lambda: sheet_records(file),
+        ".json": lambda: json_records(file),
+    }
+    return readers.get(file.kind, lambda: text_records(piece))()
 
 
 def file_records(file: TableFile) -> Iterator[Record | Unreadable]:
     """Read a file with all its columns; one that cannot be read is one unreadable part."""
-    return _piece_records(whole(file), None)
+    return _piece_records(whole(file))
 
 
-def _piece_records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
+def _piece_records(piece: Piece, is_read: Callable[[str], bool] = _every) -> Iterator[Record | Unreadable]:
     """Records of a piece; a file that cannot be read is one unreadable part."""
     if piece.file.n_bytes == 0:
         yield Unreadable(0, InputError("", "at least one row", "an empty file", "Leave it out, or write it again."))
         return
     row, only = piece.first_row, piece.file.only
-    columns = columns if only is None or columns is None else _Either(columns, only[0])
     try:
-        for record in _records(piece, columns):
+        for record in _records(piece, lambda column: is_read(column) or (only is not None and column == only[0])):
             row = record.row + 1
             if only is None or isinstance(record, Unreadable) or str(record.values.get(only[0])) == only[1]:
                 yield record
@@ -584,16 +575,6 @@ def _piece_records(piece: Piece, columns: Container[str] | None) -> Iterator[Rec
         yield Unreadable(row, _without_path(piece.file.path, error))
 
 
-class _Either:
-    """Columns of a container, and one more."""
-
-    def __init__(self, columns: Container[str], more: str) -> None:
-        self._columns, self._more = columns, more
-
-    def __contains__(self, column: object) -> bool:
-        return column == self._more or column in self._columns
-
-
 def values_of_column(source: str, column: str, option: str) -> list[str]:
     """Return the different values of a column of a table, in order; raise a ValueError where a row has none.
 
@@ -601,7 +582,7 @@ def values_of_column(source: str, column: str, option: str) -> list[str]:
     """
     found: dict[str, None] = {}
     for file in table_files([source]):
-        for record in _piece_records(whole(file), (column,)):
+        for record in _piece_records(whole(file), column.__eq__):
             if isinstance(record, Unreadable):
                 raise record.reason.within(file.path)
             value = record.values.get(column)
@@ -618,7 +599,7 @@ def values_of_column(source: str, column: str, option: str) -> list[str]:
 def _piece_values(piece: Piece, side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:
     """File, row and checked values of every record of a piece."""
     file = piece.file.path
-    for record in _piece_records(piece, side.columns()):
+    for record in _piece_records(piece, side.is_read):
         yield file, record.row, _as_values(file, record, side)
 
 
