@@ -2,15 +2,17 @@
 
 import contextlib
 import functools
-import gzip
 import itertools
 import os
 import pathlib
+import tarfile
 import tempfile
 import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from manycaps.files.caption_tables.arrow_records import arrow_records, parquet_pieces, parquet_records
 from manycaps.files.caption_tables.columns import (
@@ -65,6 +67,10 @@ PIECE_BYTES = 1 << 24
 # Records that are read to find the columns: a record may lack some.
 N_FIRST_RECORDS = 100
 
+
+# What libraries raise for damaged files: pyarrow's kinds, also for names that are not text or occur twice and sizes
+# beyond memory, and those of tar and gzip.
+DAMAGE = (OSError, EOFError, ValueError, KeyError, MemoryError, pa.ArrowException, tarfile.TarError, zlib.error)
 
 # What to do where plain text has no ids.
 WITH_IDS = (
@@ -455,7 +461,7 @@ def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
     cut = {".parquet": parquet_pieces, ".tar": tar_pieces}.get(file.kind, text_pieces)
     try:
         yield from cut(file, n_bytes)
-    except (ValueError, OSError):
+    except DAMAGE:
         yield whole(file)  # whoever reads it says why
 
 
@@ -568,11 +574,17 @@ def _piece_records(piece: Piece, is_read: Callable[[str], bool] = _every) -> Ite
             row = record.row + 1
             if only is None or isinstance(record, Unreadable) or str(record.values.get(only[0])) == only[1]:
                 yield record
-    except (EOFError, zlib.error) as error:
-        got = f"one that ends or has damage here ({error})"
-        yield Unreadable(row, InputError(f"row[{row}]", "a whole .gz file", got, "Copy it."))
-    except (ValueError, OSError) as error:
-        yield Unreadable(row, _without_path(piece.file.path, error))
+    except InputError as error:
+        where = error.where.removeprefix(piece.file.path).removeprefix(": ")
+        yield Unreadable(row, InputError(where, error.expected, error.got, error.fix))
+    except DAMAGE as error:
+        if getattr(error, "errno", None) is not None:
+            reason = InputError("", "a file that can be read", reason_of(error), "Check its permissions and the disk.")
+        else:
+            kind = piece.file.kind + ".gz" * piece.file.compressed
+            expected, got = f"a whole {kind} file", f"damage from here on ({reason_of(error)})"
+            reason = InputError(f"row[{row}]", expected, got, "Fetch it again, or name it by what it holds.")
+        yield Unreadable(row, reason)
 
 
 def values_of_column(source: str, column: str, option: str) -> list[str]:
@@ -625,12 +637,3 @@ def _as_values(file: str, record: Record | Unreadable, side: FileSide) -> Values
 def _missing_side(side: str, row: int) -> InputError:
     other = "references" if side == "predictions" else "predictions"
     return InputError(f"id[{row}]", f"{side} of the same id", "none", f"Add them, or leave these {other} out.")
-
-
-def _without_path(path: str, error: Exception) -> InputError:
-    """The error of a file, without its name."""
-    if isinstance(error, InputError):
-        return InputError(error.where.removeprefix(path).removeprefix(": "), error.expected, error.got, error.fix)
-    if isinstance(error, gzip.BadGzipFile):
-        return InputError("", "a .gz file", reason_of(error), "Name it by what it holds, or compress it with gzip.")
-    return InputError("", "a file that can be read", reason_of(error), "Check its permissions and the disk.")
