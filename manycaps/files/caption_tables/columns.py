@@ -133,12 +133,9 @@ def find_layout(
         name_of_role[role] = name
     if name_of_role[main] is None and not (either and name_of_role["references"] is not None):
         usual = PREDICTION_COLUMNS if main == "predictions" else REFERENCE_COLUMNS
-        raise InputError(
-            where,
-            f"a column of {main}, such as {', '.join((*usual[:N_SHOWN], *CAPTION_COLUMNS))}",
-            ", ".join(own_names)[:80] or "no columns",
-            f"Name it with --columns {main}=NAME.",
-        )
+        expected = f"a column of {main}, such as {', '.join((*usual[:N_SHOWN], *CAPTION_COLUMNS))}"
+        got = ", ".join(own_names)[:80] or "no columns"
+        raise InputError(where, expected, got, f"Name it with --columns {main}=NAME.")
     return Layout(**name_of_role)
 
 
@@ -182,19 +179,11 @@ def find_caption_layout(
         if name is not None and name not in names:
             raise InputError(where, f"a column {name!r}", shown, f"Check the spelling of {option}.")
     if chosen.captions is None and not caption_columns:
-        raise InputError(
-            where,
-            f"a column of captions, such as {', '.join(usual[:N_SHOWN])}",
-            shown,
-            f"Name the column of the captions with {chosen.captions_option}.",
-        )
+        fix = f"Name the column of the captions with {chosen.captions_option}."
+        raise InputError(where, f"a column of captions, such as {', '.join(usual[:N_SHOWN])}", shown, fix)
     if chosen.captions is None and len(caption_columns) > 1:
-        raise InputError(
-            where,
-            "one column of captions",
-            " and ".join(shown_columns(name, wide) for name in caption_columns),
-            f"Name the one to read with {chosen.captions_option}.",
-        )
+        got = " and ".join(shown_columns(name, wide) for name in caption_columns)
+        raise InputError(where, "one column of captions", got, f"Name the one to read with {chosen.captions_option}.")
     return Layout(chosen.captions or caption_columns[0], None, **{**items, "id": chosen.group or items["id"]})
 
 
@@ -372,12 +361,8 @@ def parse_columns(text: str) -> dict[str, str | Mapping[str, str]]:
         before, separator, name = item.partition("=")
         file, _, role = before.rpartition(":")
         if role not in ROLES or not separator or not name:
-            raise InputError(
-                "--columns",
-                f"a list such as predictions=samples,id=image_id of {', '.join(ROLES)}",
-                f"{item[:40]!r}",
-                "Write ROLE=NAME, or FILE:ROLE=NAME, separated by commas.",
-            )
+            expected, got = f"a list such as predictions=samples,id=image_id of {', '.join(ROLES)}", f"{item[:40]!r}"
+            raise InputError("--columns", expected, got, "Write ROLE=NAME, or FILE:ROLE=NAME, separated by commas.")
         (by_file.setdefault(file, {}) if file else chosen)[role] = name
     return {**chosen, **by_file}
 
@@ -400,12 +385,8 @@ def check_files_of_columns(columns: ColumnNames | None, files: Sequence[str]) ->
     named = [file for file, names in (columns or {}).items() if not isinstance(names, str)]
     unknown = next((file for file in named if file not in files), None)
     if unknown is not None:
-        raise InputError(
-            "--columns",
-            f"one of the files {', '.join(files)} before the colon",
-            quote_value(unknown),
-            "Write it as it is given.",
-        )
+        expected = f"one of the files {', '.join(files)} before the colon"
+        raise InputError("--columns", expected, quote_value(unknown), "Write it as it is given.")
 
 
 def read_values(
@@ -438,9 +419,8 @@ def read_id(record: Mapping[str, Any], layout: Layout, row: int) -> str | None:
     value = record.get(layout.id)
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         got = "none" if value is None or value == "" else f"{type(value).__name__} ({quote_value(value)})"
-        raise InputError(
-            f"{layout.id}[{row}]", "an id (text or a whole number)", got, "Write it, or leave the row out."
-        )
+        fix = "Write it, or leave the row out."
+        raise InputError(f"{layout.id}[{row}]", "an id (text or a whole number)", got, fix)
     return str(value) if isinstance(value, int) else _unicode(value, f"{layout.id}[{row}]")
 
 
@@ -586,12 +566,9 @@ def read_list(cell: str, where: str) -> list[str]:
     items = _json_items(cell)
     items = _python_items(cell.strip()) if items is None else items
     if items is None or not all(isinstance(item, str) for item in items):
-        raise InputError(
-            where,
-            "a caption or a list of captions",
-            f"{quote_value(cell)}, which looks like a list and cannot be read as one",
-            'Write it as JSON, ["a dog", "a cat"], or leave the row out.',
-        )
+        got = f"{quote_value(cell)}, which looks like a list and cannot be read as one"
+        fix = 'Write it as JSON, ["a dog", "a cat"], or leave the row out.'
+        raise InputError(where, "a caption or a list of captions", got, fix)
     return items
 
 

@@ -135,12 +135,8 @@ def _annotations(
         facts = {"image": owner.get("file_name"), "split": owner.get("split")}
         facts = {key: value for key, value in facts.items() if value is not None}
         if known.setdefault(owner[name_of_owner], facts) != facts:
-            raise InputError(
-                f"{path}: {owners}[{i}]",
-                "ids that differ",
-                f"{quote_value(owner[name_of_owner])} a second time, with another file",
-                "Give each its own.",
-            )
+            got = f"{quote_value(owner[name_of_owner])} a second time, with another file"
+            raise InputError(f"{path}: {owners}[{i}]", "ids that differ", got, "Give each its own.")
     rows = []
     for annotation in content[captions]:
         of = annotation.get(name) if isinstance(annotation, dict) else None
@@ -158,12 +154,8 @@ def _split_rows(rows: list[Any], path: str, split: str | None) -> list[Any]:
     if not wanted or not wanted <= set(splits):
         counts = ", ".join(f"{name} ({n:,} rows)" for name, n in splits.items())
         got = "none" if split is None else quote_value(split)
-        raise InputError(
-            path,
-            f"--split out of {counts}",
-            got,
-            f"Give --split {next(iter(splits))}, for example, or several as train+val.",
-        )
+        fix = f"Give --split {next(iter(splits))}, for example, or several as train+val."
+        raise InputError(path, f"--split out of {counts}", got, fix)
     return [row for row in rows if isinstance(row, dict) and str(row.get("split")) in wanted]
 
 
@@ -183,12 +175,9 @@ def _no_rows(content: dict[str, Any], file: TableFile) -> ValueError:
     """Error for an object around rows."""
     rows = next((name for name, value in content.items() if _is_table(value)), None)
     fix = "Write a list of rows" if rows is None else f"Save the list under {quote_value(rows)} as a file"
-    return InputError(
-        file.path,
-        "rows (a list of them, or an object from the names of images to captions)",
-        f"an object with {', '.join(map(quote_value, list(content)[:4]))}",
-        f"{fix}, one object with id and captions each.",
-    )
+    got = f"an object with {', '.join(map(quote_value, list(content)[:4]))}"
+    fix = f"{fix}, one object with id and captions each."
+    return InputError(file.path, "rows (a list of them, or an object from the names of images to captions)", got, fix)
 
 
 def _as_row(content: dict[str, Any], file: TableFile) -> dict[str, Any]:
@@ -197,12 +186,8 @@ def _as_row(content: dict[str, Any], file: TableFile) -> dict[str, Any]:
         raise _no_rows(content, file)
     columns = [name for name in (*ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS) if isinstance(content.get(name), list)]
     if columns or any(isinstance(value, dict) for name, value in content.items() if name in USUAL_CAPTIONS):
-        raise InputError(
-            file.path,
-            "rows",
-            f"columns ({', '.join(map(quote_value, list(content)[:4]))})",
-            'Write rows: DataFrame.to_json(path, orient="records").',
-        )
+        got = f"columns ({', '.join(map(quote_value, list(content)[:4]))})"
+        raise InputError(file.path, "rows", got, 'Write rows: DataFrame.to_json(path, orient="records").')
     return content
 
 

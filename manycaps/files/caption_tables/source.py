@@ -410,12 +410,9 @@ def check_aligned(files: Sequence[TableFile]) -> None:
     counts = [sum(1 for _ in file_records(file)) for file in files]
     for file, n_rows in zip(files, counts, strict=True):
         if n_rows != counts[0]:
-            raise InputError(
-                file.path,
-                f"as many rows as {files[0].path}, {counts[0]:,}",
-                f"{n_rows:,} {'runs of lines' if file.aligned == ALIGNED_RUNS else 'lines'}",
-                "Give files whose lines belong together: an empty line stands for an empty caption.",
-            )
+            got = f"{n_rows:,} {'runs of lines' if file.aligned == ALIGNED_RUNS else 'lines'}"
+            fix = "Give files whose lines belong together: an empty line stands for an empty caption."
+            raise InputError(file.path, f"as many rows as {files[0].path}, {counts[0]:,}", got, fix)
 
 
 def _no_ids_error(file: TableFile) -> InputError:
@@ -445,12 +442,8 @@ def warn_of_lines(files: Sequence[TableFile]) -> None:
 def check_split_used(split: str | None, sides: Sequence[FileSide]) -> None:
     """Raise a ValueError if a split is named and no file has any."""
     if split is not None and not any(side.has_splits for side in sides):
-        raise InputError(
-            "--split",
-            "a file with splits, such as dataset_coco.json",
-            f"none in {sides[-1].files[0].path}",
-            "Leave --split out.",
-        )
+        got = f"none in {sides[-1].files[0].path}"
+        raise InputError("--split", "a file with splits, such as dataset_coco.json", got, "Leave --split out.")
 
 
 def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:

@@ -173,12 +173,8 @@ def _form(file: TableFile, stream: IO[bytes]) -> Form:
     if HEADER.fullmatch(first) and not USUAL_NAMES.isdisjoint(re.split(r" ?[,;|\t] ?", first.lower())):
         return TABLES[next((form for form, sign in SEPARATORS.items() if sign in first), ".tsv")]
     if first.lower().endswith(MEDIA) and " " not in first:
-        raise InputError(
-            file.path,
-            "captions",
-            f"the name of a file in the first line ({quote_value(first)})",
-            "Give the file of the captions, or write a tab and a caption behind each name.",
-        )
+        fix = "Give the file of the captions, or write a tab and a caption behind each name."
+        raise InputError(file.path, "captions", f"the name of a file in the first line ({quote_value(first)})", fix)
     return NAMED if tab else PLAIN
 
 
@@ -195,12 +191,8 @@ def check_names(names: Sequence[str], file: TableFile) -> None:
     """Raise an InputError if two columns of a table have one name; any number may have none."""
     twice = next((name for name, n in collections.Counter(names).items() if n > 1 and name), None)
     if twice is not None:
-        raise InputError(
-            file.path,
-            "every column name once",
-            f"{quote_value(twice)} {names.count(twice)} times",
-            "Give the columns different names: the cells of one alone would be read.",
-        )
+        fix = "Give the columns different names: the cells of one alone would be read."
+        raise InputError(file.path, "every column name once", f"{quote_value(twice)} {names.count(twice)} times", fix)
 
 
 def _parse_captions(lines: list[str], row: int) -> Any:
