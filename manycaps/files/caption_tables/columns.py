@@ -119,10 +119,12 @@ def find_layout(
     taken = set(chosen.values())
     for side, usual in (("predictions", PREDICTION_COLUMNS), ("references", REFERENCE_COLUMNS)):
         if side in sides and side not in chosen:
-            name_of_role[side] = _one(names, usual, taken, side, where, wide)
+            fix = f"Choose with --columns {side}=NAME."
+            name_of_role[side] = _one(names, usual, taken, wide, where, side, fix)
     main = "references" if "predictions" not in sides else "predictions"
     if name_of_role[main] is None and main not in chosen:
-        name_of_role[main] = _one(names, CAPTION_COLUMNS, taken, main, where, wide)
+        fix = f"Choose with --columns {main}=NAME."
+        name_of_role[main] = _one(names, CAPTION_COLUMNS, taken, wide, where, main, fix)
         if name_of_role[main] is None and main == "predictions":
             name_of_role[main] = _first(names, (CONVERSATION,))
     for role, name in chosen.items():
@@ -166,25 +168,22 @@ def find_caption_layout(
     >>> find_caption_layout(["image", "references"], CaptionColumn(), "a.json")
     Layout(predictions='references', references=None, id=None, image='image', video=None)
     """
-    usual = (*CAPTION_COLUMNS[1:], *PREDICTION_COLUMNS, *REFERENCE_COLUMNS)
+    usual = (*CAPTION_COLUMNS, *PREDICTION_COLUMNS, *REFERENCE_COLUMNS)
     wide = wide or {}
     shown = quote_value(list(names)) if names else "no columns"
     names = list(dict.fromkeys((*names, *wide)))
-    caption_columns = [name for name in names if _is_usual(name, usual, wide)]
-    caption_columns = caption_columns or [name for name in names if name == CONVERSATION]
-    items = _names_of_items(names)
-    if CAPTION_COLUMNS[0] in names:  # text beside an image in a tar comes before what its metadata repeat
-        caption_columns = [CAPTION_COLUMNS[0]]
     for name, option in ((chosen.captions, chosen.captions_option), (chosen.group, chosen.group_option)):
         if name is not None and name not in names:
             raise InputError(where, f"a column {name!r}", shown, f"Check the spelling of {option}.")
-    if chosen.captions is None and not caption_columns:
+    captions = chosen.captions
+    if captions is None:
+        fix = f"Name the one to read with {chosen.captions_option}."
+        captions = _one(names, usual, (), wide, where, "captions", fix) or _first(names, (CONVERSATION,))
+    if captions is None:
         fix = f"Name the column of the captions with {chosen.captions_option}."
-        raise InputError(where, f"a column of captions, such as {', '.join(usual[:N_SHOWN])}", shown, fix)
-    if chosen.captions is None and len(caption_columns) > 1:
-        got = " and ".join(shown_columns(name, wide) for name in caption_columns)
-        raise InputError(where, "one column of captions", got, f"Name the one to read with {chosen.captions_option}.")
-    return Layout(chosen.captions or caption_columns[0], None, **{**items, "id": chosen.group or items["id"]})
+        raise InputError(where, f"a column of captions, such as {', '.join(usual[1 : N_SHOWN + 1])}", shown, fix)
+    items = _names_of_items(names)
+    return Layout(captions, None, **{**items, "id": chosen.group or items["id"]})
 
 
 def wide_columns(names: Collection[str], chosen: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
@@ -432,16 +431,17 @@ def _one(
     names: Collection[str],
     usual: Sequence[str],
     taken: Collection[str],
-    side: str,
-    where: str,
     wide: Mapping[str, Sequence[str]],
+    where: str,
+    what: str,
+    fix: str,
 ) -> str | None:
     """The one usual name that a file has; text beside an image in a tar comes before what its metadata repeat."""
     known = [name for name in usual if name in names and name not in taken]
     known += [name for name in wide if name not in (*known, *taken) and _is_usual(name, usual, wide)]
     if len(known) > 1 and known[0] != CAPTION_COLUMNS[0]:
         got = " and ".join(shown_columns(name, wide) for name in known)
-        raise InputError(where, f"one column of {side}", got, f"Choose with --columns {side}=NAME.")
+        raise InputError(where, f"one column of {what}", got, fix)
     return known[0] if known else None
 
 
