@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.files.caption_tables.files import Piece, Record, TableFile, open_bytes
+from .files import Piece, Record, TableFile, open_bytes
 
 # Rows decoded at once: images of some hundred kilobytes each may be among their columns.
 BATCH_ROWS = 128

@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manycaps.files.caption_tables.columns import Values
-from manycaps.files.caption_tables.files import Piece, TableFile
 from manycaps.kit.errors import InputError
+
+from .columns import Values
+from .files import Piece, TableFile
 
 # Writes captions of joined rows.
 JSON = json.JSONEncoder(ensure_ascii=False)

@@ -5,10 +5,11 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from manycaps.files.caption_tables.files import Record, TableFile, Unreadable, open_bytes
-from manycaps.files.caption_tables.text_records import check_names
 from manycaps.kit.errors import InputError, as_input_errors, reason_of
 from manycaps.kit.files import EXPANSION_BYTES, MOST_EXPANSION
+
+from .files import Record, TableFile, Unreadable, open_bytes
+from .text_records import check_names
 
 # Most rows of a sheet, of the file format.
 MOST_ROWS = 1 << 20

@@ -14,8 +14,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from manycaps.files.caption_tables.arrow_records import arrow_records, parquet_pieces, parquet_records
-from manycaps.files.caption_tables.columns import (
+from manycaps.kit.errors import InputError, quote_path, quote_value, reason_of
+from manycaps.kit.row_images import RepeatedTexts, repeated_texts
+from manycaps.kit.rows import DecoderSigns, EmptyCaptions, looks_like_list
+from manycaps.kit.words_tokenizers import Tokenizer, token_finder
+
+from .arrow_records import arrow_records, parquet_pieces, parquet_records
+from .columns import (
     ColumnNames,
     Layout,
     Reading,
@@ -27,22 +32,11 @@ from manycaps.files.caption_tables.columns import (
     read_id,
     read_values,
 )
-from manycaps.files.caption_tables.files import (
-    ALIGNED_RUNS,
-    TEXT,
-    Piece,
-    Record,
-    TableFile,
-    Unreadable,
-    find_medium,
-    is_local,
-    table_files,
-    whole,
-)
-from manycaps.files.caption_tables.hub_records import HUB, hub_records
-from manycaps.files.caption_tables.ids import MOST_IDS, check_ids_meet, difference_of_ids
-from manycaps.files.caption_tables.json_records import json_records
-from manycaps.files.caption_tables.rows import (
+from .files import ALIGNED_RUNS, TEXT, Piece, Record, TableFile, Unreadable, find_medium, is_local, table_files, whole
+from .hub_records import HUB, hub_records
+from .ids import MOST_IDS, check_ids_meet, difference_of_ids
+from .json_records import json_records
+from .rows import (
     BadRow,
     CaptionRow,
     JoinedRows,
@@ -53,13 +47,9 @@ from manycaps.files.caption_tables.rows import (
     store_file,
     store_pieces,
 )
-from manycaps.files.caption_tables.sheet_records import sheet_records
-from manycaps.files.caption_tables.tar_records import Paragraphs, tar_pieces, tar_records
-from manycaps.files.caption_tables.text_records import aligned, text_pieces, text_records
-from manycaps.kit.errors import InputError, quote_path, quote_value, reason_of
-from manycaps.kit.row_images import RepeatedTexts, repeated_texts
-from manycaps.kit.rows import DecoderSigns, EmptyCaptions, looks_like_list
-from manycaps.kit.words_tokenizers import Tokenizer, token_finder
+from .sheet_records import sheet_records
+from .tar_records import Paragraphs, tar_pieces, tar_records
+from .text_records import aligned, text_pieces, text_records
 
 # Default size of a piece, in bytes of the file.
 PIECE_BYTES = 1 << 24

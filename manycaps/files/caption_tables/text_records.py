@@ -8,15 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
-from manycaps.files.caption_tables.columns import (
-    ID_COLUMNS,
-    IMAGE_COLUMNS,
-    OUTPUT_COLUMNS,
-    TARGET_COLUMNS,
-    USUAL_CAPTIONS,
-    VIDEO_COLUMNS,
-)
-from manycaps.files.caption_tables.files import (
+from manycaps.kit.errors import InputError, quote_value, reason_of
+from manycaps.kit.files import unique_keys
+
+from .columns import ID_COLUMNS, IMAGE_COLUMNS, OUTPUT_COLUMNS, TARGET_COLUMNS, USUAL_CAPTIONS, VIDEO_COLUMNS
+from .files import (
     ALIGNED_LINES,
     ALIGNED_RUNS,
     MEDIA_ENDINGS,
@@ -28,7 +24,7 @@ from manycaps.files.caption_tables.files import (
     open_bytes,
     whole,
 )
-from manycaps.files.caption_tables.text_lines import (
+from .text_lines import (
     NO_LINE_FEEDS,
     BadLineError,
     Block,
@@ -41,8 +37,6 @@ from manycaps.files.caption_tables.text_lines import (
     run_blocks,
     text_of,
 )
-from manycaps.kit.errors import InputError, quote_value, reason_of
-from manycaps.kit.files import unique_keys
 
 # What separates the cells of a table; the header of a .csv file may say another sign.
 SEPARATORS = {".csv": ",", ".tsv": "\t", ";": ";", "|": "|"}

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from manycaps.commands.command_line import main
 from manycaps.files.caption_tables import BadRow, good_rows, open_source
-from manycaps.command_line import main
 from tests.user_files import PEOPLE, SYSTEM, write_lines
 
 LOG = "2024-05-01 10:00:00 | INFO | fairseq_cli.generate | loading model(s) from model.pt\n"

@@ -8,9 +8,9 @@ import openpyxl
 import pandas
 import pytest
 
+from manycaps.commands.command_line import main
 from manycaps.files.caption_tables import BadRow, good_rows, open_source, sheet_records
 from manycaps.files.caption_tables.files import table_files
-from manycaps.command_line import main
 from tests.refusals import assert_refused
 from tests.user_files import PEOPLE, SYSTEM
 
