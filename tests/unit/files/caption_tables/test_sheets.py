@@ -5,13 +5,13 @@ import sys
 import zipfile
 
 import openpyxl
-import pandas
 import pytest
 
 from manycaps.commands.command_line import main
 from manycaps.files.caption_tables import BadRow, good_rows, open_source, sheet_records
 from manycaps.files.caption_tables.files import table_files
 from tests.refusals import assert_refused
+from tests.table_files import WRITERS
 from tests.user_files import PEOPLE, SYSTEM
 
 ROWS = [
@@ -22,11 +22,7 @@ ROWS = [
 
 def vlmevalkit(path, rows=ROWS):
     """Write what `vlmeval.smp.dump` writes for each ending."""
-    table = pandas.DataFrame(rows)
-    if path.suffix == ".xlsx":
-        table.to_excel(path, index=False, engine="xlsxwriter")
-    else:
-        table.to_csv(path, sep="\t", index=False, encoding="utf-8")
+    WRITERS[path.suffix[1:]](path, rows)
     return str(path)
 
 
