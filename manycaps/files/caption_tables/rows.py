@@ -19,7 +19,7 @@ import numpy as np
 
 from manycaps.kit.errors import InputError
 
-from .columns import Values
+from .cells import Values
 from .files import Piece, TableFile
 
 # Writes captions of joined rows.

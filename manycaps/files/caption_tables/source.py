@@ -20,18 +20,8 @@ from manycaps.kit.rows import DecoderSigns, EmptyCaptions, looks_like_list
 from manycaps.kit.words_tokenizers import Tokenizer, token_finder
 
 from .arrow_records import arrow_records, parquet_pieces, parquet_records
-from .columns import (
-    ColumnNames,
-    Layout,
-    Reading,
-    Values,
-    add_wide,
-    check_files_of_columns,
-    columns_of,
-    find_layout,
-    read_id,
-    read_values,
-)
+from .cells import Values, read_id, read_values
+from .columns import ColumnNames, Layout, Reading, add_wide, check_files_of_columns, columns_of, find_layout
 from .files import ALIGNED_RUNS, TEXT, Piece, Record, TableFile, Unreadable, find_medium, is_local, table_files, whole
 from .hub_records import HUB, hub_records
 from .ids import MOST_IDS, check_ids_meet, difference_of_ids
