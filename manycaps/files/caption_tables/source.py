@@ -22,7 +22,19 @@ from manycaps.kit.words_tokenizers import Tokenizer, token_finder
 from .arrow_records import arrow_records, parquet_pieces, parquet_records
 from .cells import Values, read_id, read_values
 from .columns import ColumnNames, Layout, Reading, add_wide, check_files_of_columns, columns_of, find_layout
-from .files import ALIGNED_RUNS, TEXT, Piece, Record, TableFile, Unreadable, find_medium, is_local, table_files, whole
+from .files import (
+    ALIGNED_RUNS,
+    TEXT,
+    Piece,
+    Record,
+    TableFile,
+    Unreadable,
+    every_column,
+    find_medium,
+    is_local,
+    table_files,
+    whole,
+)
 from .hub_records import HUB, hub_records
 from .ids import MOST_IDS, check_ids_meet, difference_of_ids
 from .json_records import json_records
@@ -513,10 +525,6 @@ def are_single(texts: Iterable[Any]) -> bool:
     return all(isinstance(text, str) and not looks_like_list(text) for text in texts if text is not None)
 
 
-def _every(_column: str) -> bool:
-    return True
-
-
 def _records(piece: Piece, is_read: Callable[[str], bool]) -> Iterator[Record | Unreadable]:
     """Records of a piece; only columns that are read are decoded where a file allows it."""
     file = piece.file
@@ -528,7 +536,7 @@ def _records(piece: Piece, is_read: Callable[[str], bool]) -> Iterator[Record | 
         ".xlsx": lambda: sheet_records(file),
         ".json": lambda: json_records(file),
     }
-    return readers.get(file.kind, lambda: text_records(piece))()
+    return readers.get(file.kind, lambda: text_records(piece, is_read))()
 
 
 def file_records(file: TableFile) -> Iterator[Record | Unreadable]:
@@ -536,7 +544,7 @@ def file_records(file: TableFile) -> Iterator[Record | Unreadable]:
     return _piece_records(whole(file))
 
 
-def _piece_records(piece: Piece, is_read: Callable[[str], bool] = _every) -> Iterator[Record | Unreadable]:
+def _piece_records(piece: Piece, is_read: Callable[[str], bool] = every_column) -> Iterator[Record | Unreadable]:
     """Records of a piece; a file that cannot be read is one unreadable part."""
     if piece.file.n_bytes == 0:
         yield Unreadable(0, InputError("", "at least one row", "an empty file", "Leave it out, or write it again."))

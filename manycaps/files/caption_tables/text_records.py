@@ -21,6 +21,7 @@ from .files import (
     Record,
     TableFile,
     Unreadable,
+    every_column,
     open_bytes,
     whole,
 )
@@ -78,6 +79,8 @@ class Form(NamedTuple):
     parse: Callable[..., Any]
     # Whether the first block has the names of columns.
     has_names: bool = False
+    # Whether a record has a caption of either side: where that is not read, there is no row.
+    has_sides: bool = False
 
 
 def text_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
@@ -106,10 +109,10 @@ def text_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
             yield Piece(file, start, stop, first_row, n_rows, stop - start)
 
 
-def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
+def text_records(piece: Piece, is_read: Callable[[str], bool] = every_column) -> Iterator[Record | Unreadable]:
     """Read the records of a piece of a text file, up to a line behind which it cannot be read."""
     with open_bytes(piece.file.path, piece.file.compressed) as stream:
-        blocks_of, parse, has_names = _form(piece.file, stream)
+        blocks_of, parse, has_names, has_sides = _form(piece.file, stream)
         blocks = blocks_of(lines_of(stream), 0)
         if has_names:
             names = _names(next(blocks, None), piece.file)
@@ -120,7 +123,9 @@ def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
             blocks = blocks_of(lines_from(stream), piece.start)
         inside = itertools.takewhile(lambda block: piece.stop is None or block.start < piece.stop, blocks)
         # No line behind the last row: it may be one that cannot be read, which is another piece's.
-        yield from _parse_blocks(itertools.islice(inside, piece.n_rows), parse, piece.first_row)
+        for record in _parse_blocks(itertools.islice(inside, piece.n_rows), parse, piece.first_row):
+            if not has_sides or isinstance(record, Unreadable) or any(map(is_read, record.values.keys() - {"id"})):
+                yield record
 
 
 def _parse_blocks(blocks: Iterable[Block], parse: Callable[..., Any], first_row: int) -> Iterator[Record | Unreadable]:
@@ -268,7 +273,7 @@ def _fairseq(letter: str) -> Form:
             raise InputError(f"row[{row}]", expected, quote_value(line.strip()), "Fix or delete this line.")
         return {"id": number, "reference" if kind == "T" else "prediction": text.strip()}
 
-    return Form(blocks, parse)
+    return Form(blocks, parse, has_sides=True)
 
 
 def _parse_json(line: str, row: int) -> Any:

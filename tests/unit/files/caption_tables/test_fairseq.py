@@ -5,7 +5,7 @@ import json
 import pytest
 
 from manycaps.commands.command_line import main
-from manycaps.files.caption_tables import BadRow, good_rows, open_source
+from manycaps.files.caption_tables import BadRow, CaptionColumn, caption_lists, good_rows, open_captions, open_source
 from tests.user_files import PEOPLE, SYSTEM, write_lines
 
 LOG = "2024-05-01 10:00:00 | INFO | fairseq_cli.generate | loading model(s) from model.pt\n"
@@ -56,11 +56,23 @@ def test_hypotheses_of_older_versions_are_read_as_they_are(tmp_path):
     assert found == {str(i): ([tokenised(t) for t in row], people) for i, (row, people) in enumerate(EXPECTED.values())}
 
 
-def test_output_without_targets_takes_references_of_a_file(tmp_path):
-    path = write(tmp_path / "interactive.txt", generated("SHDP"))
+@pytest.mark.parametrize("letters", ["SHDP", "STHDP"])
+def test_references_of_a_file_stand_in_place_of_targets(letters, tmp_path):
+    path = write(tmp_path / "interactive.txt", generated(letters))
     people = write_lines(tmp_path / "people.jsonl", PEOPLE, range(len(PEOPLE)))
     rows = {row.id: (row.predictions, row.references) for row in good_rows(open_source([path], [people]).rows())}
     assert rows == {str(i): (row[:N_BEST], PEOPLE[i]) for i, row in enumerate(SYSTEM)}
+    if "T" not in letters:
+        return
+    rows = {row.id: (row.predictions, row.references) for row in good_rows(open_source([people], [path]).rows())}
+    assert rows == {str(i): (PEOPLE[i], EXPECTED[str(i)][1]) for i in range(len(PEOPLE))}
+
+
+@pytest.mark.parametrize(("column", "side"), [("prediction", 0), ("reference", 1)])
+def test_one_of_both_sides_is_read_where_it_is_named(column, side, tmp_path):
+    path = write(tmp_path / "generate-test.txt", generated())
+    found = caption_lists(open_captions([path], CaptionColumn(column)))
+    assert sorted(found) == sorted(row[side] for row in EXPECTED.values())
 
 
 def test_the_first_bad_line_is_named_and_costs_no_other(tmp_path):
