@@ -1,4 +1,8 @@
-"""Lines of text files in UTF-8 and UTF-16, within limits, and the blocks of them that make a record each."""
+"""Lines of text files in UTF-8 and UTF-16, within limits, and the blocks of them that make a record each.
+
+Cells are those of Python's `csv`, line by line: behind a quote that is not closed, `pyarrow.csv` takes the rest of the
+file for one caption and says nothing, and it makes numbers of ids; `pyarrow.json` stops at a line of another type.
+"""
 
 import codecs
 import csv
