@@ -15,8 +15,8 @@ from tqdm import tqdm
 from manycaps.kit.errors import (
     InputError,
     InputImportError,
-    check_installed,
     as_input_errors,
+    check_installed,
     quote_path,
     quote_value,
     reason_of,
