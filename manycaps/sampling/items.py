@@ -5,6 +5,7 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+from manycaps.files.caption_tables.cells import read_values
 from manycaps.files.caption_tables.columns import (
     ID_COLUMNS,
     IMAGE_COLUMNS,
@@ -12,7 +13,6 @@ from manycaps.files.caption_tables.columns import (
     as_columns,
     check_files_of_columns,
     columns_of,
-    read_values,
 )
 from manycaps.files.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, find_medium, quote_source, table_files
 from manycaps.files.caption_tables.hub_records import hub_file

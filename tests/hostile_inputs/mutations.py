@@ -113,6 +113,17 @@ def json_readers() -> list[Reader]:
     return [({"modules.json": MODULES}, _module_paths), *(reader("a.json", content, read) for content, read in readers)]
 
 
+def sheet(rows: list[dict[str, Any]]) -> bytes:
+    """Return a sheet with lists in its cells."""
+    import openpyxl
+
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    for row in [list(rows[0]), *([str(value) for value in row.values()] for row in rows)]:
+        book.worksheets[0].append(row)
+    book.save(file)
+    return file.getvalue()
+
+
 @functools.cache
 def table_readers() -> list[Reader]:
     """Return a file of captions of each kind, read as the commands do."""
@@ -138,6 +149,7 @@ def table_readers() -> list[Reader]:
         "captions.jsonl": LINES,
         "captions.json": json.dumps(ROWS).encode(),
         "captions.tsv": files["csv"].getvalue().replace(b",", b"\t"),
+        "captions.xlsx": sheet(ROWS),
         "captions.txt": b"a dog\na wet dog\n\na cat\n",
     }
     contents |= {f"{name}.gz": gzip.compress(contents[name], mtime=0) for name in ("captions.jsonl", "captions.tar")}

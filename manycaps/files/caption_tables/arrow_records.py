@@ -1,21 +1,14 @@
 """Records of parquet files, cut at their row groups and inside of large ones, and of Arrow files, read in order."""
 
-import contextlib
-from collections.abc import Container, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.kit.errors import InputError, reason_of
-
-from .files import Piece, Record, TableFile, Unreadable, open_bytes
+from .files import Piece, Record, TableFile, open_bytes
 
 # Rows decoded at once: images of some hundred kilobytes each may be among their columns.
 BATCH_ROWS = 128
-
-# What pyarrow raises for damaged data: also names that are not text or occur twice, and sizes beyond memory.
-DAMAGE = (OSError, pa.ArrowException, ValueError, KeyError, MemoryError)
 
 # First bytes of a file that can be read from its end; `datasets` writes streams, which have none.
 FILE_MARK = b"ARROW1"
@@ -24,7 +17,7 @@ FILE_MARK = b"ARROW1"
 def parquet_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
     """Split a parquet file into runs of rows of about equal size; at the end of a row group a piece may be smaller."""
     with open_bytes(file.path) as stream:
-        metadata = _open_parquet(stream, file.path).metadata
+        metadata = pq.ParquetFile(stream).metadata
         start = held = n_rows = 0
         for i in range(metadata.num_row_groups):
             group = metadata.row_group(i)
@@ -40,79 +33,35 @@ def parquet_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
             yield Piece(file, start, start + n_rows, start, n_rows, held)
 
 
-def parquet_records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
-    """Read some columns, or all, of the records of a piece; of a damaged row group those before the damage."""
+def parquet_records(piece: Piece, is_read: Callable[[str], bool]) -> Iterator[Record]:
+    """Read columns of the records of a piece."""
     with open_bytes(piece.file.path) as stream:
-        table = _open_parquet(stream, piece.file.path)
+        table = pq.ParquetFile(stream)
+        names = [name for name in table.schema_arrow.names if is_read(name)]
         stop = table.metadata.num_rows if piece.stop is None else piece.stop
-        first = 0
-        for i in range(table.metadata.num_row_groups):
+        row = 0
+        for i in range(table.num_row_groups):
             n_rows = table.metadata.row_group(i).num_rows
-            if first < stop and first + n_rows > piece.start:
-                yield from _group_records(table, i, first, range(piece.start, stop), columns)
-            first += n_rows
+            if row >= stop or row + n_rows <= piece.start:
+                row += n_rows
+                continue
+            for batch in table.iter_batches(BATCH_ROWS, row_groups=[i], columns=names):
+                skipped = min(max(0, piece.start - row), len(batch))
+                yield from map(Record, range(row + skipped, stop), batch.slice(skipped).to_pylist())
+                row += len(batch)
 
 
-def _group_records(
-    table: pq.ParquetFile, group: int, first: int, wanted: range, columns: Container[str] | None
-) -> Iterator[Record | Unreadable]:
-    """Records of one row group, whose first row has the number `first`, as far as they are wanted."""
-    row = first
-    try:
-        names = [name for name in table.schema_arrow.names if columns is None or name in columns]
-        for batch in table.iter_batches(BATCH_ROWS, row_groups=[group], columns=names):
-            skipped = max(0, min(wanted.start - row, len(batch)))
-            for number, values in enumerate(batch.slice(skipped).to_pylist(), start=row + skipped):
-                if number >= wanted.stop:
-                    return
-                yield Record(number, values)
-            row += len(batch)
-    except DAMAGE as error:
-        row, got = max(row, wanted.start), f"damage ({reason_of(error)})"
-        expected = "parquet data from here to the end of its row group"
-        yield Unreadable(row, InputError(f"row[{row}]", expected, got, "Fetch the file again."))
-
-
-def _open_parquet(stream: object, path: str) -> pq.ParquetFile:
-    try:
-        file = pq.ParquetFile(stream)
-        list(file.schema_arrow.names)
-    except DAMAGE as error:
-        raise InputError(
-            path, "a whole parquet file", f"one that cannot be read ({reason_of(error)})", "Fetch or write it again."
-        ) from None
-    return file
-
-
-def arrow_records(file: TableFile, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
-    """Read some columns, or all, of an Arrow file up to the first damage; raise a ValueError for another file."""
-    row = 0
-    with _batches(file) as (schema, batches):
-        names = [name for name in schema.names if columns is None or name in columns]
-        try:
-            for batch in batches:
-                batch.validate(full=True)
-                chosen = batch.select(names)
-                for start in range(0, len(chosen), BATCH_ROWS):
-                    for values in chosen.slice(start, BATCH_ROWS).to_pylist():
-                        yield Record(row, values)
-                        row += 1
-        except DAMAGE as error:
-            expected, got = "Arrow data from here on", f"damage ({reason_of(error)})"
-            yield Unreadable(row, InputError(f"row[{row}]", expected, got, "Save the data set again."))
-
-
-@contextlib.contextmanager
-def _batches(file: TableFile) -> Iterator[tuple[pa.Schema, Iterator[Any]]]:
+def arrow_records(file: TableFile, is_read: Callable[[str], bool]) -> Iterator[Record]:
+    """Read columns of an Arrow file, a stream or one that can be read from its end."""
     with open_bytes(file.path) as stream:
         is_file = stream.read(len(FILE_MARK)) == FILE_MARK
         stream.seek(0)
-        try:
-            reader = pa.ipc.open_file(stream) if is_file else pa.ipc.open_stream(stream)
-            list(reader.schema.names)
-        except DAMAGE as error:
-            raise InputError(
-                file.path, "an Arrow file", f"one that cannot be read ({reason_of(error)})", "Save the data set again."
-            ) from None
-        batches = (reader.get_batch(i) for i in range(reader.num_record_batches)) if is_file else iter(reader)
-        yield reader.schema, batches
+        reader = pa.ipc.open_file(stream) if is_file else pa.ipc.open_stream(stream)
+        names = [name for name in reader.schema.names if is_read(name)]
+        row = 0
+        for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
+            batch.validate(full=True)
+            for start in range(0, len(batch), BATCH_ROWS):
+                for values in batch.select(names).slice(start, BATCH_ROWS).to_pylist():
+                    yield Record(row, values)
+                    row += 1

@@ -45,12 +45,8 @@ def open_captions(
         layout = layout._replace(id=_naming_column(layout, records, is_single=is_single))
     joins = layout.id is not None and (is_single or column.group is not None)
     if column.needs_group and is_single and not joins:
-        raise InputError(
-            file.path,
-            f"lists of captions in {layout.predictions}, or a column that names the item of each caption",
-            "single captions",
-            f"Name that column with {column.group_option}.",
-        )
+        expected = f"lists of captions in {layout.predictions}, or a column that names the item of each caption"
+        raise InputError(file.path, expected, "single captions", f"Name that column with {column.group_option}.")
     side = FileSide(
         tuple(files), layout._replace(image=None, video=None), joins, holds_media=False, reading=reading, wide=wide
     )

@@ -1,16 +1,11 @@
 """Roles of the columns of a table, by usual names or by the user's own."""
 
-import ast
 import functools
-import json
 import re
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.kit.errors import InputError, quote_value
-from manycaps.kit.files import inline_bytes
-from manycaps.kit.rows import as_caption_rows, is_plain_row, looks_like_list
 
 # What a column may hold; also the keys of --columns.
 ROLES = ("predictions", "references", "id", "image", "video")
@@ -65,13 +60,6 @@ KEPT_NAMES = 64
 # Names of columns by role, for all files; and, by the path of a file as it was given, for that file alone.
 ColumnNames = Mapping[str, str | Mapping[str, str]]
 
-# Lone surrogates, which UTF-8 cannot encode; some stand for a byte that is not UTF-8 (PEP 383).
-SURROGATE, OTHER_BYTE = re.compile("[\ud800-\udfff]"), re.compile("[\udc80-\udcff]")
-
-
-# One item as Python writes it, alone or as a string of NumPy, and what stands before the next: NumPy writes no commas.
-ITEM = re.compile(r"""\s*(np\.str_\()?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?(1)\))(?:\s*,|(?=[\s\])]))""", re.DOTALL)
-
 
 class Layout(NamedTuple):
     """Names of the columns; None where there is no such column."""
@@ -81,16 +69,6 @@ class Layout(NamedTuple):
     id: str | None
     image: str | None
     video: str | None
-
-
-class Values(NamedTuple):
-    """Checked values of a record in the columns of a layout."""
-
-    id: str | None
-    predictions: list[str] | None
-    references: list[str] | None
-    image: str | bytes | None
-    video: str | bytes | None
 
 
 def find_layout(
@@ -119,12 +97,14 @@ def find_layout(
     taken = set(chosen.values())
     for side, usual in (("predictions", PREDICTION_COLUMNS), ("references", REFERENCE_COLUMNS)):
         if side in sides and side not in chosen:
-            name_of_role[side] = _one(names, usual, taken, side, where, wide)
+            fix = f"Choose with --columns {side}=NAME."
+            name_of_role[side] = _one(names, usual, taken, wide, where, side, fix)
     main = "references" if "predictions" not in sides else "predictions"
     if name_of_role[main] is None and main not in chosen:
-        name_of_role[main] = _one(names, CAPTION_COLUMNS, taken, main, where, wide)
+        fix = f"Choose with --columns {main}=NAME."
+        name_of_role[main] = _one(names, CAPTION_COLUMNS, taken, wide, where, main, fix)
         if name_of_role[main] is None and main == "predictions":
-            name_of_role[main] = _first(names, (CONVERSATION,))
+            name_of_role[main] = first_name(names, (CONVERSATION,))
     for role, name in chosen.items():
         if role not in sides and role in ("predictions", "references"):
             continue
@@ -133,20 +113,17 @@ def find_layout(
         name_of_role[role] = name
     if name_of_role[main] is None and not (either and name_of_role["references"] is not None):
         usual = PREDICTION_COLUMNS if main == "predictions" else REFERENCE_COLUMNS
-        raise InputError(
-            where,
-            f"a column of {main}, such as {', '.join((*usual[:N_SHOWN], *CAPTION_COLUMNS))}",
-            ", ".join(own_names)[:80] or "no columns",
-            f"Name it with --columns {main}=NAME.",
-        )
+        expected = f"a column of {main}, such as {', '.join((*usual[:N_SHOWN], *CAPTION_COLUMNS))}"
+        got = ", ".join(own_names)[:80] or "no columns"
+        raise InputError(where, expected, got, f"Name it with --columns {main}=NAME.")
     return Layout(**name_of_role)
 
 
 def _names_of_items(names: Collection[str]) -> dict[str, str | None]:
     """The columns that say what a row is of."""
-    image, video = _first(names, IMAGE_COLUMNS), _first(names, VIDEO_COLUMNS)
-    weak = None if image or video else _first(names, WEAK_ID_COLUMNS)
-    return {"id": _first(names, ID_COLUMNS) or weak, "image": image, "video": video}
+    image, video = first_name(names, IMAGE_COLUMNS), first_name(names, VIDEO_COLUMNS)
+    weak = None if image or video else first_name(names, WEAK_ID_COLUMNS)
+    return {"id": first_name(names, ID_COLUMNS) or weak, "image": image, "video": video}
 
 
 class CaptionColumn(NamedTuple):
@@ -169,33 +146,22 @@ def find_caption_layout(
     >>> find_caption_layout(["image", "references"], CaptionColumn(), "a.json")
     Layout(predictions='references', references=None, id=None, image='image', video=None)
     """
-    usual = (*CAPTION_COLUMNS[1:], *PREDICTION_COLUMNS, *REFERENCE_COLUMNS)
+    usual = (*CAPTION_COLUMNS, *PREDICTION_COLUMNS, *REFERENCE_COLUMNS)
     wide = wide or {}
     shown = quote_value(list(names)) if names else "no columns"
     names = list(dict.fromkeys((*names, *wide)))
-    caption_columns = [name for name in names if _is_usual(name, usual, wide)]
-    caption_columns = caption_columns or [name for name in names if name == CONVERSATION]
-    items = _names_of_items(names)
-    if CAPTION_COLUMNS[0] in names:  # text beside an image in a tar comes before what its metadata repeat
-        caption_columns = [CAPTION_COLUMNS[0]]
     for name, option in ((chosen.captions, chosen.captions_option), (chosen.group, chosen.group_option)):
         if name is not None and name not in names:
             raise InputError(where, f"a column {name!r}", shown, f"Check the spelling of {option}.")
-    if chosen.captions is None and not caption_columns:
-        raise InputError(
-            where,
-            f"a column of captions, such as {', '.join(usual[:N_SHOWN])}",
-            shown,
-            f"Name the column of the captions with {chosen.captions_option}.",
-        )
-    if chosen.captions is None and len(caption_columns) > 1:
-        raise InputError(
-            where,
-            "one column of captions",
-            " and ".join(shown_columns(name, wide) for name in caption_columns),
-            f"Name the one to read with {chosen.captions_option}.",
-        )
-    return Layout(chosen.captions or caption_columns[0], None, **{**items, "id": chosen.group or items["id"]})
+    captions = chosen.captions
+    if captions is None:
+        fix = f"Name the one to read with {chosen.captions_option}."
+        captions = _one(names, usual, (), wide, where, "captions", fix) or first_name(names, (CONVERSATION,))
+    if captions is None:
+        fix = f"Name the column of the captions with {chosen.captions_option}."
+        raise InputError(where, f"a column of captions, such as {', '.join(usual[1 : N_SHOWN + 1])}", shown, fix)
+    items = _names_of_items(names)
+    return Layout(captions, None, **{**items, "id": chosen.group or items["id"]})
 
 
 def wide_columns(names: Collection[str], chosen: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
@@ -251,10 +217,10 @@ class Reading(NamedTuple):
         """Return the columns that are read together, by the name that they have in common; see `wide_columns`."""
         return wide_columns(names, self.chosen)
 
-    def others(self, names: Collection[str], name: str) -> list[str]:
+    def others(self, names: Collection[str], name: str | None) -> list[str]:
         """Return further columns of captions beside the one that is read, as messages show them."""
         wide = _wide_columns(tuple(names), self.chosen)
-        if name == CAPTION_COLUMNS[0] or not (name in names or name in wide):
+        if name is None or name == CAPTION_COLUMNS[0] or not (name in names or name in wide):
             return []
         usual = self._usual_beside(name)
         others = [other for other in dict.fromkeys((*names, *wide)) if other != name and other not in self.chosen]
@@ -273,15 +239,12 @@ class Reading(NamedTuple):
 
         An InputError names columns of captions that the layout of the files does not have.
         """
-        for name in (layout.predictions, layout.references):
-            if name is not None and (others := self.others(values, name)):
-                raise InputError(
-                    f"{name}[{row}]",
-                    "one column of captions",
-                    f"{' and '.join(others)} beside it",
-                    "Name the one to read, or call columns that belong together caption_1, caption_2 and so on.",
-                )
-        return add_wide(values, _wide_columns(tuple(values), self.chosen))
+        others, wide = _columns_beside(tuple(values), self, layout)
+        if others is not None:
+            name, shown = others
+            fix = "Name the one to read, or call columns that belong together caption_1, caption_2 and so on."
+            raise InputError(f"{name}[{row}]", "one column of captions", f"{shown} beside it", fix)
+        return add_wide(values, wide)
 
     def is_read(self, column: str, layout: Layout) -> bool:
         """Return whether the values of a column are needed: it may be one of the numbered ones of a later file."""
@@ -311,6 +274,16 @@ class Reading(NamedTuple):
             if match and match[2] and match[1] in (layout.predictions, layout.references) and match[1] in self.chosen:
                 notes.append(f"{column} is not read beside {match[1]}, which --columns names")
         return sorted(notes)
+
+
+@functools.lru_cache(KEPT_NAMES)
+def _columns_beside(
+    names: tuple[str, ...], reading: Reading, layout: Layout
+) -> tuple[tuple[str, str] | None, Mapping[str, tuple[str, ...]]]:
+    """A column of captions that is read and others beside it, None for none; and columns that are read together."""
+    beside = ((name, " and ".join(reading.others(names, name))) for name in layout[:2])
+    others = next(((name, shown) for name, shown in beside if name is not None and shown), None)
+    return others, _wide_columns(names, reading.chosen)
 
 
 def add_wide(values: Mapping[str, Any], wide: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
@@ -365,12 +338,8 @@ def parse_columns(text: str) -> dict[str, str | Mapping[str, str]]:
         before, separator, name = item.partition("=")
         file, _, role = before.rpartition(":")
         if role not in ROLES or not separator or not name:
-            raise InputError(
-                "--columns",
-                f"a list such as predictions=samples,id=image_id of {', '.join(ROLES)}",
-                f"{item[:40]!r}",
-                "Write ROLE=NAME, or FILE:ROLE=NAME, separated by commas.",
-            )
+            expected, got = f"a list such as predictions=samples,id=image_id of {', '.join(ROLES)}", f"{item[:40]!r}"
+            raise InputError("--columns", expected, got, "Write ROLE=NAME, or FILE:ROLE=NAME, separated by commas.")
         (by_file.setdefault(file, {}) if file else chosen)[role] = name
     return {**chosen, **by_file}
 
@@ -393,55 +362,12 @@ def check_files_of_columns(columns: ColumnNames | None, files: Sequence[str]) ->
     named = [file for file, names in (columns or {}).items() if not isinstance(names, str)]
     unknown = next((file for file in named if file not in files), None)
     if unknown is not None:
-        raise InputError(
-            "--columns",
-            f"one of the files {', '.join(files)} before the colon",
-            quote_value(unknown),
-            "Write it as it is given.",
-        )
+        expected = f"one of the files {', '.join(files)} before the colon"
+        raise InputError("--columns", expected, quote_value(unknown), "Write it as it is given.")
 
 
-def read_values(
-    record: Mapping[str, Any], layout: Layout, row: int, *, one_side: bool = False, optional: Collection[str] = ()
-) -> Values:
-    """Read the columns of a layout from a record, and check them.
-
-    With `one_side`, predictions or references may be missing, but not both. Of the roles in `optional`, what is neither
-    a path nor bytes counts as none. A value that is missing or not of its kind raises a TypeError or ValueError.
-
-    >>> read_values({"id": 7, "captions": ["a dog"]}, Layout("captions", None, "id", None, None), 0)
-    Values(id='7', predictions=['a dog'], references=None, image=None, video=None)
-    """
-    if one_side:
-        layout = _sides_of(record, layout)
-    return Values(
-        read_id(record, layout, row),
-        _captions(record, layout.predictions, row),
-        _captions(record, layout.references, row),
-        *(_medium(record, getattr(layout, role), row, is_optional=role in optional) for role in ("image", "video")),
-    )
-
-
-def read_id(record: Mapping[str, Any], layout: Layout, row: int) -> str | None:
-    """Return the id of a record as text; None if the layout has no such column."""
-    if layout.id is None:
-        return None
-    value = record.get(layout.id)
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        got = "none" if value is None or value == "" else f"{type(value).__name__} ({quote_value(value)})"
-        raise InputError(
-            f"{layout.id}[{row}]", "an id (text or a whole number)", got, "Write it, or leave the row out."
-        )
-    return str(value) if isinstance(value, int) else _unicode(value, f"{layout.id}[{row}]")
-
-
-def _sides_of(record: Mapping[str, Any], layout: Layout) -> Layout:
-    """The layout without a side that a record lacks; with both if it lacks both."""
-    lacking = {side: None for side in ("predictions", "references") if record.get(getattr(layout, side) or "") is None}
-    return layout if len(lacking) == 2 else layout._replace(**lacking)
-
-
-def _first(names: Collection[str], usual: Sequence[str]) -> str | None:
+def first_name(names: Collection[str], usual: Sequence[str]) -> str | None:
+    """Return the first usual name that is there."""
     return next((name for name in usual if name in names), None)
 
 
@@ -449,166 +375,15 @@ def _one(
     names: Collection[str],
     usual: Sequence[str],
     taken: Collection[str],
-    side: str,
-    where: str,
     wide: Mapping[str, Sequence[str]],
+    where: str,
+    what: str,
+    fix: str,
 ) -> str | None:
     """The one usual name that a file has; text beside an image in a tar comes before what its metadata repeat."""
     known = [name for name in usual if name in names and name not in taken]
     known += [name for name in wide if name not in (*known, *taken) and _is_usual(name, usual, wide)]
     if len(known) > 1 and known[0] != CAPTION_COLUMNS[0]:
         got = " and ".join(shown_columns(name, wide) for name in known)
-        raise InputError(where, f"one column of {side}", got, f"Choose with --columns {side}=NAME.")
+        raise InputError(where, f"one column of {what}", got, fix)
     return known[0] if known else None
-
-
-def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str] | None:
-    """Captions of one column; a string is one caption."""
-    if name is None:
-        return None
-    value = record.get(name)
-    if is_plain_row(value):
-        return value
-    if not isinstance(value, str):
-        value = texts_of_output(value)
-    if value is None:
-        raise InputError(f"{name}[{row}]", "captions", "none", "Write them, or leave the row out.")
-    if isinstance(value, list) and value and all(isinstance(item, dict) and "caption" in item for item in value):
-        if len(item_names(value)) > 1:
-            raise InputError(
-                f"{name}[{row}]",
-                "the captions of one row",
-                f"objects of {len(item_names(value))}, such as {quote_value(value[0])}",
-                "Write them as rows of their own.",
-            )
-        value = [item["caption"] for item in value]  # as the COCO caption code takes them
-    if isinstance(value, str) and looks_like_list(value):
-        value = read_list(value, f"{name}[{row}]")
-        warnings.warn(f"{name}: cells hold lists of captions, and each item is read as a caption.", stacklevel=2)
-    try:
-        return as_caption_rows([value], name)[0]
-    except InputError as error:
-        texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        joined = "".join(text for text in texts if isinstance(text, str))
-        if OTHER_BYTE.search(joined):
-            _unicode(joined, f"{name}[{row}]")
-        raise error.replace(f"{name}[0]", f"{name}[{row}]") from None
-
-
-def item_names(captions: Sequence[object]) -> set[str]:
-    """Return the names of the images and videos that a list of objects with captions is of.
-
-    >>> sorted(item_names([{"image_id": 1, "caption": "a dog"}, {"image_id": 2, "caption": "a cat"}, "a man"]))
-    ['1', '2']
-    """
-    usual = ("image_id", "video_id", *IMAGE_COLUMNS, *VIDEO_COLUMNS)
-    names = (_first(item, usual) and str(item[str(_first(item, usual))]) for item in captions if isinstance(item, dict))
-    return {name for name in names if name is not None}
-
-
-def texts_of_output(value: Any) -> Any:
-    """Return the texts in a value as programs write their answers; any other value as it is.
-
-    These are the choices of a chat completion, the outputs of vLLM, the lists of pipelines and of lmms-eval, and the
-    last answer of a conversation. A response that failed has none.
-
-    >>> texts_of_output({"status_code": 200, "body": {"choices": [{"message": {"content": "a dog"}}]}})
-    ['a dog']
-    >>> texts_of_output([{"text": "a dog", "index": 0}, {"text": "a cat", "index": 1}]), texts_of_output([["a dog"]])
-    (['a dog', 'a cat'], ['a dog'])
-    >>> texts_of_output([{"role": "user", "content": "Describe."}, {"role": "assistant", "content": "a dog"}])
-    ['a dog']
-    """
-    if isinstance(value, dict):
-        body = value.get("body", value)
-        choices = body.get("choices") if isinstance(body, dict) else None
-        if isinstance(choices, list):
-            return texts_of_output(choices) or None
-        return None if "status_code" in value else value
-    if not isinstance(value, list) or not value:
-        return value
-    if all(isinstance(item, list) for item in value):
-        inner = [text for item in value for text in item]
-        return inner if all(isinstance(text, str) for text in inner) else value
-    if not all(isinstance(item, dict) for item in value):
-        return value
-    if all("role" in item for item in value):
-        answers = [item for item in value if item["role"] == "assistant"]
-        return [_text_of(answers[-1])] if answers else None
-    texts = [_text_of(item) for item in value]
-    return value if None in texts else texts
-
-
-def _text_of(item: Mapping[str, Any]) -> Any:
-    """The text of one answer; None where there is none."""
-    item = item["message"] if isinstance(item.get("message"), dict) else item
-    text = next((item[name] for name in ("generated_text", "text", "content") if name in item), None)
-    if isinstance(text, list) and all(isinstance(part, dict) for part in text):
-        return "".join(str(part["text"]) for part in text if isinstance(part.get("text"), str))
-    return text
-
-
-def _medium(record: Mapping[str, Any], name: str | None, row: int, *, is_optional: bool) -> str | bytes | None:
-    """Path or bytes of an image or a video; an image column of `datasets` holds both."""
-    if name is None:
-        return None
-    value = record.get(name)
-    if isinstance(value, dict) and {"bytes", "path"} >= set(value):
-        value = value.get("bytes") or value.get("path")
-    if value and isinstance(value, bytes):
-        return value
-    if is_optional and not (value and isinstance(value, str) and not SURROGATE.search(value)):
-        return None
-    if not value or not isinstance(value, str):
-        got = "none" if not value else f"{type(value).__name__} ({quote_value(value)})"
-        raise InputError(f"{name}[{row}]", "a path or the bytes of a file", got, "Leave the row out.")
-    inline = inline_bytes(value, f"{name}[{row}]")
-    return _unicode(value, f"{name}[{row}]") if inline is None else inline
-
-
-def _unicode(text: str, where: str) -> str:
-    """Return a text if UTF-8 can encode it: no half of a surrogate pair, no byte that was no UTF-8."""
-    surrogate = SURROGATE.search(text)
-    if surrogate is None:
-        return text
-    byte = OTHER_BYTE.match(surrogate[0])
-    got = f"the byte {ord(surrogate[0]) - 0xDC00:#04x}" if byte else f"half a character, {surrogate[0]!a}"
-    raise InputError(where, "UTF-8 text", got, "Save the file as UTF-8, or leave the row out.")
-
-
-def read_list(cell: str, where: str) -> list[str]:
-    r"""Read a list of strings in a cell that looks like one; raise a ValueError if it is not a list.
-
-    >>> read_list("['a dog' \"a cat's tail\"]", "captions[0]"), read_list('["a dog", "a cat"]', "captions[0]")
-    (['a dog', "a cat's tail"], ['a dog', 'a cat'])
-    """
-    items = _json_items(cell)
-    items = _python_items(cell.strip()) if items is None else items
-    if items is None or not all(isinstance(item, str) for item in items):
-        raise InputError(
-            where,
-            "a caption or a list of captions",
-            f"{quote_value(cell)}, which looks like a list and cannot be read as one",
-            'Write it as JSON, ["a dog", "a cat"], or leave the row out.',
-        )
-    return items
-
-
-def _json_items(cell: str) -> list[str] | None:
-    try:
-        items = json.loads(cell)
-    except (ValueError, RecursionError):
-        return None
-    return items if isinstance(items, list) else None
-
-
-def _python_items(cell: str) -> list[str] | None:
-    """Items of a list of Python or NumPy, or a tuple; `ast.literal_eval` would join strings without commas."""
-    items, start = [], 1
-    while match := ITEM.match(cell, start):
-        try:
-            items.append(str(ast.literal_eval(match[2])))
-        except (ValueError, SyntaxError):
-            return None
-        start = match.end()
-    return items if cell[start:].strip() in ("]", ")") else None

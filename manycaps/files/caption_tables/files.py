@@ -12,11 +12,19 @@ from typing import IO, Any, NamedTuple, cast
 import fsspec
 from tqdm import tqdm
 
-from manycaps.kit.errors import InputError, InputImportError, as_input_errors, quote_path, quote_value, reason_of
+from manycaps.kit.errors import (
+    InputError,
+    InputImportError,
+    as_input_errors,
+    check_installed,
+    quote_path,
+    quote_value,
+    reason_of,
+)
 from manycaps.kit.files import ExpandedFile, read_json
 
 # Endings of tables; endings of text may be followed by ".gz", and ".tgz" is ".tar.gz".
-KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".tar")
+KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".tar")
 
 # Text without columns: read where it is named, but a folder of tables may hold notes and licenses that end so.
 TEXT = ".txt"
@@ -94,6 +102,11 @@ class Unreadable(NamedTuple):
     reason: InputError
 
 
+def every_column(_name: str) -> bool:
+    """Say of any column that it is read."""
+    return True
+
+
 def whole(file: TableFile) -> Piece:
     """Return a file as one piece."""
     return Piece(file, 0, None, 0, None, file.n_bytes)
@@ -128,9 +141,8 @@ def expand_braces(pattern: str) -> list[str]:
     choices = [_choices(part) if i % 2 else [part] for i, part in enumerate(parts)]
     n_names = math.prod(map(len, choices))
     if not 1 <= n_names <= MOST_NAMES:
-        raise InputError(
-            pattern, f"braces for 1 to {MOST_NAMES:,} names", f"{n_names:,}", "Write for example {000..099}."
-        )
+        got = f"{n_names:,}"
+        raise InputError(pattern, f"braces for 1 to {MOST_NAMES:,} names", got, "Write for example {000..099}.")
     return ["".join(chosen) for chosen in itertools.product(*choices)]
 
 
@@ -210,12 +222,8 @@ def _files_of(source: str, split: str | None) -> Iterator[TableFile]:
     try:
         file_system, path = fsspec.core.url_to_fs(source)
     except ValueError as error:
-        raise InputError(
-            source,
-            "a path, or an address that fsspec can open",
-            f"neither ({reason_of(error)})",
-            "Check the part before ://.",
-        ) from error
+        expected = "a path, or an address that fsspec can open"
+        raise InputError(source, expected, f"neither ({reason_of(error)})", "Check the part before ://.") from error
     except ImportError as error:
         package = getattr(error.__cause__ or error.__context__, "name", None)
         fix = f"Run `pip install {package}`." if package else ""
@@ -235,12 +243,8 @@ def _files_of(source: str, split: str | None) -> Iterator[TableFile]:
         matching = sorted(name for name in file_system.glob(path) if file_system.isfile(name))
         wanted = "a file, a folder or a pattern of files"
     if not matching:
-        raise InputError(
-            quote_source(source),
-            wanted,
-            "none",
-            f"Check the path; tables end in {', '.join((*KINDS, TEXT))}, text and tar also in .gz.",
-        )
+        fix = f"Check the path; tables end in {', '.join((*KINDS, TEXT))}, text and tar also in .gz."
+        raise InputError(quote_source(source), wanted, "none", fix)
     for name in matching:
         file = _table_file(_as_given(name, file_system, source), int(file_system.info(name)["size"]))
         yield file._replace(split=split)
@@ -254,12 +258,8 @@ def _names_in(folder: str, file_system: Any, source: str) -> list[str]:
     for parent, _, own in tqdm(os.walk(folder), desc=f"looking for tables in {source}", unit=" folders", delay=2):
         names += [os.path.join(parent, name) for name in own]
         if len(names) > MOST_NAMES:
-            raise InputError(
-                quote_source(source),
-                f"a folder of at most {MOST_NAMES:,} files",
-                "one of more",
-                "Name the folder of the tables itself, or a pattern such as captions/*.parquet.",
-            )
+            fix = "Name the folder of the tables itself, or a pattern such as captions/*.parquet."
+            raise InputError(quote_source(source), f"a folder of at most {MOST_NAMES:,} files", "one of more", fix)
     return sorted(names)
 
 
@@ -305,17 +305,14 @@ def _table_file(path: str, n_bytes: int) -> TableFile:
     try:
         path.encode()
     except UnicodeEncodeError:
-        raise InputError(
-            quote_path(path), "a path in UTF-8", "other bytes, which results cannot store", "Rename the file."
-        ) from None
+        got = "other bytes, which results cannot store"
+        raise InputError(quote_path(path), "a path in UTF-8", got, "Rename the file.") from None
     kind = table_kind(path)
     if kind is None:
-        raise InputError(
-            path,
-            f"a table that ends in {', '.join((*KINDS, TEXT))} (or .gz of text and tar)",
-            os.path.splitext(path)[1] or "no ending",
-            "Convert it, or rename it.",
-        )
+        expected = f"a table that ends in {', '.join((*KINDS, TEXT))} (or .gz of text and tar)"
+        raise InputError(path, expected, os.path.splitext(path)[1] or "no ending", "Convert it, or rename it.")
+    if kind[0] == ".xlsx":
+        check_installed(["openpyxl"], path, "Run `pip install 'manycaps[tables]'`, or save it as .csv.")
     return TableFile(path, *kind, n_bytes)
 
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from manycaps.kit.errors import as_input_errors
@@ -30,23 +30,23 @@ def hub_file(source: str, config: str | None, split: str) -> TableFile | None:
     return TableFile(source, HUB, False, 1, (config, split))
 
 
-def hub_records(file: TableFile, columns: Container[str] | None = None) -> Iterator[Record]:
+def hub_records(file: TableFile, is_read: Callable[[str], bool]) -> Iterator[Record]:
     """Read the records of a data set on the Hub, images undecoded; raise a ValueError if it cannot be loaded."""
     fix = "Check the file, the spelling, and --split and --config."
     with as_input_errors(file.path, "a file, a saved data set or a name on the Hub", fix):
-        for row, values in enumerate(_rows(file, columns)):
+        for row, values in enumerate(_rows(file, is_read)):
             yield Record(row, values)
 
 
-def _rows(file: TableFile, columns: Container[str] | None) -> Any:
+def _rows(file: TableFile, is_read: Callable[[str], bool]) -> Any:
     import datasets
 
     config, split = file.hub_part or (None, "train")
     rows = datasets.load_dataset(file.path, config, split=split, streaming=True)
     features = dict(rows.features or {})
-    if columns is not None and features:
-        rows = rows.select_columns([name for name in features if name in columns])
+    if features:
+        rows = rows.select_columns([name for name in features if is_read(name)])
     for name, feature in features.items():
-        if isinstance(feature, datasets.Image) and (columns is None or name in columns):
+        if isinstance(feature, datasets.Image) and is_read(name):
             rows = rows.cast_column(name, datasets.Image(decode=False))
     return rows

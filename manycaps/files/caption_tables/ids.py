@@ -116,9 +116,6 @@ def ids_error(
         difference = difference_of_ids(*texts)
     rows = f"{len(ids):,} {'row' if len(ids) == 1 else 'rows'}"
     fix = fix or "Give files of the same rows, or name the columns of the ids with --columns id=NAME."
-    return InputError(
-        where,
-        f"ids that {other} has, such as {quote_value(shown[1])}",
-        f"none of these in {rows}, the first with the id {quote_value(shown[0])}",
-        fix if difference is None else f"They differ in {difference}: write them alike.",
-    )
+    got = f"none of these in {rows}, the first with the id {quote_value(shown[0])}"
+    fix = fix if difference is None else f"They differ in {difference}: write them alike."
+    return InputError(where, f"ids that {other} has, such as {quote_value(shown[1])}", got, fix)

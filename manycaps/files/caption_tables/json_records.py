@@ -1,19 +1,14 @@
-"""Records of JSON files, in every layout of captions: lists of rows, rows by name, COCO, MSR-VTT, Karpathy's splits.
+"""Records of JSON files, read as a whole: lists of rows, rows by name, JSON Lines, and data sets by their names."""
 
-A file is read as a whole, but of Karpathy's (dataset_coco.json, dataset_flickr8k.json, dataset_flickr30k.json) only the
-texts of the captions are kept, and the rows of the split.
-"""
-
-import collections
 import contextlib
 import contextvars
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from manycaps.kit.errors import InputError, quote_value
-from manycaps.kit.files import unique_keys
 
+from .cells import item_names
 from .columns import (
     ID_COLUMNS,
     IMAGE_COLUMNS,
@@ -21,18 +16,11 @@ from .columns import (
     TARGET_COLUMNS,
     USUAL_CAPTIONS,
     VIDEO_COLUMNS,
-    item_names,
     wide_columns,
 )
 from .files import Record, TableFile, Unreadable, open_bytes
+from .json_datasets import coco_rows, is_table, rows_with_splits, split_rows, trimmer
 from .text_records import as_values
-
-# Lists of single captions beside a list of what they are of: keys of both, and the id in each.
-COCO = ("annotations", "image_id", "images", "id")
-MSR_VTT = ("sentences", "video_id", "videos", "video_id")
-
-# Keys of what Karpathy's files say of a caption.
-KARPATHY_CAPTION = {"raw", "tokens", "sentid"}
 
 # Keys of objects around rows, which no image has as its name.
 WRAPPERS = frozenset("annotations args config data info items meta metadata model outputs results rows".split())
@@ -92,79 +80,14 @@ def _as_rows(content: Any, file: TableFile) -> list[Any]:
     rows = rows_with_splits(content, file.path, file.split)
     if rows is not None:
         return rows
-    if isinstance(content, dict) and isinstance(content.get("annotations"), list):
-        content = _annotations(content, *COCO, file.path)
+    annotations = coco_rows(content, file.path)
+    content = content if annotations is None else annotations
     if not isinstance(content, dict):
         rows = content if isinstance(content, list) else [content]
-        return rows if file.split is None else _split_rows(rows, file.path, file.split)
+        return rows if file.split is None else split_rows(rows, file.path, file.split)
     if _is_row(content) or _is_named_row(content):
         return [_as_row(content, file)]
     return _rows_by_name(content, file)
-
-
-def rows_with_splits(content: Any, path: str, split: str | None) -> list[Any] | None:
-    """Return the rows of a split of Karpathy's or MSR-VTT's file, as `trimmer` parsed it; None for another layout."""
-    if isinstance(content, dict) and _is_table(content.get("sentences")):
-        return _split_rows(_annotations(content, *MSR_VTT, path), path, split)
-    items = content.get("images") if isinstance(content, dict) else content
-    if isinstance(items, list) and items and all(isinstance(item, dict) and "sentids" in item for item in items):
-        return _split_rows([_karpathy_row(item) for item in items], path, split)
-    return None
-
-
-def captions_of(row: Mapping[str, Any]) -> list[Any]:
-    """Return the captions of a row of `rows_with_splits`."""
-    return list(row["captions"] or ()) if "captions" in row else [row.get("caption")]
-
-
-def _karpathy_row(image: Mapping[str, Any]) -> dict[str, Any]:
-    """An image of Karpathy's: results on COCO name it by its id there, others by its file."""
-    kept = {name: value for name, value in image.items() if name not in ("sentences", "sentids")}
-    return {"image_id": image.get("cocoid", image.get("filename")), **kept, "captions": image.get("sentences")}
-
-
-def _annotations(
-    content: Mapping[str, Any], captions: str, name: str, owners: str, name_of_owner: str, path: str
-) -> list[Any]:
-    """Single captions with the file and the split of their image or video."""
-    known: dict[Any, dict[str, Any]] = {}
-    listed = content.get(owners)
-    for i, owner in enumerate(listed if isinstance(listed, list) else []):
-        if not isinstance(owner, dict) or not isinstance(owner.get(name_of_owner), str | int):
-            continue
-        facts = {"image": owner.get("file_name"), "split": owner.get("split")}
-        facts = {key: value for key, value in facts.items() if value is not None}
-        if known.setdefault(owner[name_of_owner], facts) != facts:
-            raise InputError(
-                f"{path}: {owners}[{i}]",
-                "ids that differ",
-                f"{quote_value(owner[name_of_owner])} a second time, with another file",
-                "Give each its own.",
-            )
-    rows = []
-    for annotation in content[captions]:
-        of = annotation.get(name) if isinstance(annotation, dict) else None
-        facts = known.get(of, {}) if isinstance(of, str | int) else {}
-        rows.append({**annotation, **facts} if facts else annotation)
-    return rows
-
-
-def _split_rows(rows: list[Any], path: str, split: str | None) -> list[Any]:
-    """Rows of the split that was asked for; all of a file without several."""
-    splits = collections.Counter(str(row["split"]) for row in rows if isinstance(row, dict) and "split" in row)
-    if not splits or (split is None and len(splits) == 1):
-        return rows
-    wanted = set(split.split("+")) if split is not None else set()
-    if not wanted or not wanted <= set(splits):
-        counts = ", ".join(f"{name} ({n:,} rows)" for name, n in splits.items())
-        got = "none" if split is None else quote_value(split)
-        raise InputError(
-            path,
-            f"--split out of {counts}",
-            got,
-            f"Give --split {next(iter(splits))}, for example, or several as train+val.",
-        )
-    return [row for row in rows if isinstance(row, dict) and str(row.get("split")) in wanted]
 
 
 def _rows_by_name(content: dict[str, Any], file: TableFile) -> list[Any]:
@@ -181,14 +104,11 @@ def _rows_by_name(content: dict[str, Any], file: TableFile) -> list[Any]:
 
 def _no_rows(content: dict[str, Any], file: TableFile) -> ValueError:
     """Error for an object around rows."""
-    rows = next((name for name, value in content.items() if _is_table(value)), None)
+    rows = next((name for name, value in content.items() if is_table(value)), None)
     fix = "Write a list of rows" if rows is None else f"Save the list under {quote_value(rows)} as a file"
-    return InputError(
-        file.path,
-        "rows (a list of them, or an object from the names of images to captions)",
-        f"an object with {', '.join(map(quote_value, list(content)[:4]))}",
-        f"{fix}, one object with id and captions each.",
-    )
+    got = f"an object with {', '.join(map(quote_value, list(content)[:4]))}"
+    fix = f"{fix}, one object with id and captions each."
+    return InputError(file.path, "rows (a list of them, or an object from the names of images to captions)", got, fix)
 
 
 def _as_row(content: dict[str, Any], file: TableFile) -> dict[str, Any]:
@@ -197,12 +117,8 @@ def _as_row(content: dict[str, Any], file: TableFile) -> dict[str, Any]:
         raise _no_rows(content, file)
     columns = [name for name in (*ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS) if isinstance(content.get(name), list)]
     if columns or any(isinstance(value, dict) for name, value in content.items() if name in USUAL_CAPTIONS):
-        raise InputError(
-            file.path,
-            "rows",
-            f"columns ({', '.join(map(quote_value, list(content)[:4]))})",
-            'Write rows: DataFrame.to_json(path, orient="records").',
-        )
+        got = f"columns ({', '.join(map(quote_value, list(content)[:4]))})"
+        raise InputError(file.path, "rows", got, 'Write rows: DataFrame.to_json(path, orient="records").')
     return content
 
 
@@ -216,11 +132,6 @@ def _is_named_row(content: Mapping[str, Any]) -> bool:
     names = (*ID_COLUMNS, *IMAGE_COLUMNS, *VIDEO_COLUMNS)
     has_captions = bool(wide_columns(content)) or not USUAL_CAPTIONS.isdisjoint(content)
     return has_captions and not content.keys().isdisjoint(names)
-
-
-def _is_table(value: object) -> bool:
-    """Whether a value is a list of objects."""
-    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
 def _parse_json(content: bytes, file: TableFile) -> Any:
@@ -237,18 +148,3 @@ def _parse_json(content: bytes, file: TableFile) -> Any:
             return [json.loads(line, object_pairs_hook=hook) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError) as error:
         raise InputError(file.path, "JSON", f"invalid JSON ({error})", "Write the file again.") from None
-
-
-def trimmer(split: str | None) -> Callable[[list[tuple[str, Any]]], Any]:
-    """Return what makes objects of JSON: of Karpathy's captions the texts, and nothing of images of other splits."""
-    wanted = None if split is None else split.split("+")
-
-    def as_object(pairs: list[tuple[str, Any]]) -> Any:
-        values = unique_keys(pairs)
-        if values.keys() >= KARPATHY_CAPTION:
-            return values["raw"]
-        if wanted is not None and "sentids" in values and values.get("split") not in wanted:
-            return {"sentids": (), "split": values.get("split")}
-        return values
-
-    return as_object

@@ -19,8 +19,11 @@ import numpy as np
 
 from manycaps.kit.errors import InputError
 
-from .columns import Values
+from .cells import Values
 from .files import Piece, TableFile
+
+# Writes captions of joined rows.
+JSON = json.JSONEncoder(ensure_ascii=False)
 
 # Kind of the file that holds joined rows.
 JOINED = ".sqlite"
@@ -28,29 +31,38 @@ JOINED = ".sqlite"
 # Captions are stored as JSON without its brackets, so that captions of another line can follow. `refs` holds
 # the references, whose own name is a word of SQL.
 SCHEMA = """
-CREATE TABLE files (number INTEGER PRIMARY KEY, path TEXT NOT NULL);
+CREATE TABLE files (number INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL);
 CREATE TABLE joined (
     number INTEGER PRIMARY KEY, id TEXT UNIQUE, file INTEGER NOT NULL, row INTEGER NOT NULL,
     predictions TEXT, refs TEXT, image TEXT, video TEXT
 );
-CREATE TABLE again (side TEXT NOT NULL, file TEXT NOT NULL, row INTEGER NOT NULL, id TEXT NOT NULL);
 CREATE TABLE bad (file TEXT NOT NULL, row INTEGER NOT NULL, id TEXT, reason TEXT NOT NULL);
 """
 
-INSERT = "INSERT INTO joined (id, file, row, predictions, refs, image, video) VALUES (?, ?, ?, ?, ?, ?, ?)"
+# Adds a row, or what another one of its id lacks or may have more of: NULL || ',' || 'x' is NULL.
+ADD = """
+INSERT INTO joined (id, file, row, predictions, refs, image, video) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+    predictions = coalesce(predictions || ',' || excluded.predictions, predictions, excluded.predictions),
+    refs = coalesce(refs || ',' || excluded.refs, refs, excluded.refs),
+    image = coalesce(image, excluded.image), video = coalesce(video, excluded.video)
+"""
 
-FIND = "SELECT joined.number, path, row, predictions, refs FROM joined JOIN files ON file = files.number WHERE id = ?"
+# Where an id has one row of each side, a second one changes nothing.
+ADD_ONCE = (
+    ADD
+    + """
+WHERE (predictions IS NULL OR excluded.predictions IS NULL) AND (refs IS NULL OR excluded.refs IS NULL)
+"""
+)
+
+FIND = "SELECT path, row FROM joined JOIN files ON file = files.number WHERE id = ?"
 
 # Sides of a row, as values and as the store name them.
 SIDES = {"predictions": "predictions", "references": "refs"}
 
 # Share of ids with several different captions from which on a file with one caption a line holds sets.
 LEAST_SETS = 0.1
-
-UPDATE = (
-    "UPDATE joined SET predictions = ?, refs = ?, image = coalesce(image, ?), video = coalesce(video, ?) "
-    "WHERE number = ?"
-)
 
 SELECT = (
     "SELECT path, row, id, predictions, refs, image, video FROM joined JOIN files ON file = files.number "
@@ -144,34 +156,19 @@ class JoinedRows:
 
     def __init__(self, database: sqlite3.Connection):
         """Take an empty database; see `create_store`."""
-        self.n_rows = 0
         self._database = database
         self._files: dict[str, int] = {}
 
-    def add(self, file: str, row: int, values: Values, *, several: bool = False, new: bool = True) -> bool:
-        """Add the values of one row of a file; return whether the id was there, or made a row.
+    def add(self, file: str, row: int, values: Values, *, several: bool = False) -> None:
+        """Add the values of one row of a file.
 
-        Captions of one id are put together if there are `several`; otherwise a second row of an id is bad. A new id
-        makes a row unless `new` is false.
+        Captions of one id are put together if there are `several`; otherwise a second row of an id is bad.
         """
         captions = _as_text(values.predictions), _as_text(values.references)
-        saved_row = None if values.id is None else self._database.execute(FIND, (values.id,)).fetchone()
-        if saved_row is not None:
-            number, *where, predictions, references = saved_row
-            earlier = (predictions, references)
-            if not several and any(a is not None and b is not None for a, b in zip(earlier, captions, strict=True)):
-                self.add_bad(BadRow(file, row, values.id, repeated_id_error(row, file, *where)))
-                return True
-            for side, before, caption in zip(SIDES, earlier, captions, strict=True):
-                if before is not None and caption is not None and caption in before:
-                    self._database.execute("INSERT INTO again VALUES (?, ?, ?, ?)", (side, file, row, values.id))
-            both = [_behind(a, b) for a, b in zip(earlier, captions, strict=True)]
-            self._database.execute(UPDATE, (*both, values.image, values.video, number))
-        elif new:
-            number = self._file_number(file)
-            self._database.execute(INSERT, (values.id, number, row, *captions, values.image, values.video))
-            self.n_rows += 1
-        return saved_row is not None or new
+        given = (values.id, self._file_number(file), row, *captions, values.image, values.video)
+        if self._database.execute(ADD if several else ADD_ONCE, given).rowcount == 0:
+            earlier = self._database.execute(FIND, (values.id,)).fetchone()
+            self.add_bad(BadRow(file, row, values.id, repeated_id_error(row, file, *earlier)))
 
     def add_bad(self, bad: BadRow) -> None:
         """Note a row that cannot be read."""
@@ -185,38 +182,38 @@ class JoinedRows:
         long as few ids have different captions.
         """
         sizes: collections.Counter[int] = collections.Counter()
-        n_sets = 0
-        if self._database.execute("SELECT 1 FROM again WHERE side = ?", (side,)).fetchone() is None:
-            return
-        for (text,) in self._database.execute(f"SELECT {SIDES[side]} FROM joined WHERE {SIDES[side]} IS NOT NULL"):
-            captions = _as_captions(text) or []
+        n_sets = n_repeats = 0
+        for _, _, captions in self._captions_of(side):
             sizes[len(captions)] += 1
-            n_sets += len(set(captions)) > 1
-        usual = max(sizes, key=lambda size: (sizes[size], -size))
-        if usual == 1 and n_sets >= LEAST_SETS * sizes.total():
+            n_different = len(set(captions))
+            n_sets += n_different > 1
+            n_repeats += n_different < len(captions)
+        usual = max(sizes, key=lambda size: (sizes[size], -size), default=1)
+        if not n_repeats or (usual == 1 and n_sets >= LEAST_SETS * sizes.total()):
             return
-        surplus: dict[str, list[tuple[str, int]]] = {}
-        for name, file, row in self._database.execute("SELECT id, file, row FROM again WHERE side = ?", (side,)):
-            surplus.setdefault(name, []).append((file, row))
-        for name in list(surplus):
-            number, text = self._database.execute(
-                f"SELECT number, {SIDES[side]} FROM joined WHERE id = ?", (name,)
-            ).fetchone()
-            captions = _as_captions(text) or []
-            first = list(dict.fromkeys(captions)) if usual == 1 else captions[:usual]
-            if len(captions) == usual or (usual > 1 and captions != first * (len(captions) // usual)):
-                del surplus[name]
-                continue
-            surplus[name] = surplus[name][len(first) - len(captions) :]
-            change = f"UPDATE joined SET {SIDES[side]} = ? WHERE number = ?"
-            self._database.execute(change, (_as_text(first), number))
+        first: dict[str, list[str]] = {}
+        for number, name, captions in self._captions_of(side):
+            kept = list(dict.fromkeys(captions)) if usual == 1 else captions[:usual]
+            if len(kept) < len(captions) and (usual == 1 or captions == kept * (len(captions) // usual)):
+                first[name] = kept
+                change = f"UPDATE joined SET {SIDES[side]} = ? WHERE number = ?"
+                self._database.execute(change, (_as_text(kept), number))
         earlier: dict[tuple[str, str], tuple[str, int]] = {}
-        for file, row, values in lines() if surplus else ():
-            if isinstance(values, BadRow) or values.id not in surplus or not getattr(values, side):
+        n_lines: collections.Counter[str] = collections.Counter()
+        for file, row, values in lines() if first else ():
+            if isinstance(values, BadRow) or values.id not in first or not getattr(values, side):
                 continue
-            before = earlier.setdefault((values.id, str(getattr(values, side))), (file, row))
-            if (file, row) in surplus[values.id]:
+            is_new = (key := (values.id, str(getattr(values, side)))) not in earlier
+            before = earlier.setdefault(key, (file, row))
+            n_lines[values.id] += usual > 1 or is_new
+            if n_lines[values.id] > len(first[values.id]) or (usual == 1 and not is_new):
                 self.add_bad(BadRow(file, row, values.id, repeated_line_error(row, usual, file, *before)))
+
+    def _captions_of(self, side: str) -> Iterator[tuple[int, str, list[str]]]:
+        """Number, id and captions of the rows that have a side."""
+        column = SIDES[side]
+        rows = self._database.execute(f"SELECT number, id, {column} FROM joined WHERE {column} IS NOT NULL")
+        return ((number, name, _as_captions(text) or []) for number, name, text in rows)
 
     def ids_of(self, side: str, *, alone: bool) -> list[str]:
         """Return the ids of rows that have a side, in order; with `alone`, of those that lack the other side."""
@@ -326,12 +323,8 @@ def repeated_line_error(row: int, usual: int, file: str, earlier_file: str, earl
     return InputError(f"id[{row}]", f"{lines} for each id", got, f"Leave row {row} out.")
 
 
-def _behind(earlier: str | None, text: str | None) -> str | None:
-    return f"{earlier},{text}" if earlier is not None and text is not None else earlier or text
-
-
 def _as_text(captions: list[str] | None) -> str | None:
-    return None if captions is None else json.dumps(captions, ensure_ascii=False)[1:-1]
+    return None if captions is None else JSON.encode(captions)[1:-1]
 
 
 def _as_captions(text: str | None) -> list[str] | None:

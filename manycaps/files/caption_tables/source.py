@@ -2,15 +2,17 @@
 
 import contextlib
 import functools
-import gzip
 import itertools
 import os
 import pathlib
+import tarfile
 import tempfile
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from manycaps.kit.errors import InputError, quote_path, quote_value, reason_of
 from manycaps.kit.row_images import RepeatedTexts, repeated_texts
@@ -18,19 +20,21 @@ from manycaps.kit.rows import DecoderSigns, EmptyCaptions, looks_like_list
 from manycaps.kit.words_tokenizers import Tokenizer, token_finder
 
 from .arrow_records import arrow_records, parquet_pieces, parquet_records
-from .columns import (
-    ColumnNames,
-    Layout,
-    Reading,
-    Values,
-    add_wide,
-    check_files_of_columns,
-    columns_of,
-    find_layout,
-    read_id,
-    read_values,
+from .cells import Values, read_id, read_values
+from .columns import ColumnNames, Layout, Reading, add_wide, check_files_of_columns, columns_of, find_layout
+from .files import (
+    ALIGNED_RUNS,
+    TEXT,
+    Piece,
+    Record,
+    TableFile,
+    Unreadable,
+    every_column,
+    find_medium,
+    is_local,
+    table_files,
+    whole,
 )
-from .files import ALIGNED_RUNS, TEXT, Piece, Record, TableFile, Unreadable, find_medium, is_local, table_files, whole
 from .hub_records import HUB, hub_records
 from .ids import MOST_IDS, check_ids_meet, difference_of_ids
 from .json_records import json_records
@@ -45,6 +49,7 @@ from .rows import (
     store_file,
     store_pieces,
 )
+from .sheet_records import sheet_records
 from .tar_records import Paragraphs, tar_pieces, tar_records
 from .text_records import aligned, text_pieces, text_records
 
@@ -54,6 +59,10 @@ PIECE_BYTES = 1 << 24
 # Records that are read to find the columns: a record may lack some.
 N_FIRST_RECORDS = 100
 
+
+# What libraries raise for damaged files: pyarrow's kinds, also for names that are not text or occur twice and sizes
+# beyond memory, and those of tar and gzip.
+DAMAGE = (OSError, EOFError, ValueError, KeyError, MemoryError, pa.ArrowException, tarfile.TarError, zlib.error)
 
 # What to do where plain text has no ids.
 WITH_IDS = (
@@ -79,9 +88,9 @@ class FileSide(NamedTuple):
     # Whether its rows are in splits, of which one may be named.
     has_splits: bool = False
 
-    def columns(self) -> "ReadColumns":
-        """Return the columns to read."""
-        return ReadColumns(self.layout, self.reading)
+    def is_read(self, column: str) -> bool:
+        """Return whether the values of a column are needed."""
+        return self.reading.is_read(column, self.layout)
 
     def n_numbered(self, role: str) -> int:
         """Return how many numbered columns of captions of a role each file has, of the file with the fewest."""
@@ -91,16 +100,6 @@ class FileSide(NamedTuple):
             with contextlib.suppress(InputError):  # whoever reads its rows says why
                 n_columns = min(n_columns, len(self.reading.wide(names_of(first_records([file])[1])).get(name, ())))
         return n_columns
-
-
-class ReadColumns:
-    """The columns whose values are needed, by `in`."""
-
-    def __init__(self, layout: Layout, reading: Reading) -> None:
-        self._layout, self._reading = layout, reading
-
-    def __contains__(self, column: object) -> bool:
-        return isinstance(column, str) and self._reading.is_read(column, self._layout)
 
 
 class CaptionSource(NamedTuple):
@@ -169,23 +168,21 @@ class CaptionSource(NamedTuple):
     def fill_store(self, path: pathlib.Path) -> None:
         """Join rows by id, in a new file that replaces an existing one."""
         with create_store(path) as store:
-            if self._is_joined:
-                for file, row, values in _values(self.main):
+            known = set[str | tuple[str, int]]()  # in a trial of some rows, whose references alone are wanted
+            for side in self._sides if self._is_joined else self._sides[1:]:
+                for file, row, values in _values(side):
                     if isinstance(values, BadRow):
                         store.add_bad(values)
                         continue
-                    has_room = self.limit is None or store.n_rows < self.limit
-                    if not store.add(file, row, values, several=self.main.single, new=has_room):
-                        break
-            for file, row, values in _values(self.references) if self.references else ():
-                if isinstance(values, BadRow):
-                    store.add_bad(values)
-                else:
-                    # In a trial of some rows, the references of the others are skipped.
-                    new = self.limit is None or not self._is_joined
-                    store.add(file, row, values, several=self.references.single, new=new)  # type: ignore[union-attr]
-            for side in (self.main, self.references):
-                if side is not None and side.single:
+                    if self.limit is not None and self._is_joined and values.id not in known:
+                        if side is not self.main:
+                            continue
+                        if len(known) == self.limit:
+                            break
+                        known.add(values.id if values.id is not None else (file, row))
+                    store.add(file, row, values, several=side.single)
+            for side in self._sides:
+                if side.single:
                     roles = [role for role in ("predictions", "references") if getattr(side.layout, role) is not None]
                     for role in roles:
                         store.leave_out_repeats(role, functools.partial(_values, side))
@@ -256,11 +253,15 @@ class CaptionSource(NamedTuple):
         has_json = any(file.kind == ".json" for file in self.main.files) and not self.is_stream
         return self.references is not None or has_json or self.main.single
 
+    @property
+    def _sides(self) -> list[FileSide]:
+        return [self.main, *([self.references] if self.references else [])]
+
     def _limit(self, pieces: Iterable[Piece], limit: int) -> Iterator[Piece]:
         for piece in pieces:
             n_rows = piece.n_rows
             if n_rows is None:
-                n_rows = sum(1 for _ in itertools.islice(_piece_records(piece, self.main.columns()), limit))
+                n_rows = sum(1 for _ in itertools.islice(_piece_records(piece, self.main.is_read), limit))
             yield piece._replace(n_rows=min(n_rows, limit))
             limit -= n_rows
             if limit <= 0:
@@ -268,9 +269,8 @@ class CaptionSource(NamedTuple):
 
     def _join_row(self, file: str, row: int, values: Values) -> CaptionRow | BadRow:
         """Check that a row has both sides."""
-        layouts = [self.main.layout, *([self.references.layout] if self.references else [])]
         for side in ("predictions", "references"):
-            if getattr(values, side) is None and any(getattr(layout, side) is not None for layout in layouts):
+            if getattr(values, side) is None and any(getattr(other.layout, side) is not None for other in self._sides):
                 return BadRow(file, row, values.id, _missing_side(side, row), True)
         return self._row(file, row, values, None)
 
@@ -402,12 +402,9 @@ def check_aligned(files: Sequence[TableFile]) -> None:
     counts = [sum(1 for _ in file_records(file)) for file in files]
     for file, n_rows in zip(files, counts, strict=True):
         if n_rows != counts[0]:
-            raise InputError(
-                file.path,
-                f"as many rows as {files[0].path}, {counts[0]:,}",
-                f"{n_rows:,} {'runs of lines' if file.aligned == ALIGNED_RUNS else 'lines'}",
-                "Give files whose lines belong together: an empty line stands for an empty caption.",
-            )
+            got = f"{n_rows:,} {'runs of lines' if file.aligned == ALIGNED_RUNS else 'lines'}"
+            fix = "Give files whose lines belong together: an empty line stands for an empty caption."
+            raise InputError(file.path, f"as many rows as {files[0].path}, {counts[0]:,}", got, fix)
 
 
 def _no_ids_error(file: TableFile) -> InputError:
@@ -437,23 +434,19 @@ def warn_of_lines(files: Sequence[TableFile]) -> None:
 def check_split_used(split: str | None, sides: Sequence[FileSide]) -> None:
     """Raise a ValueError if a split is named and no file has any."""
     if split is not None and not any(side.has_splits for side in sides):
-        raise InputError(
-            "--split",
-            "a file with splits, such as dataset_coco.json",
-            f"none in {sides[-1].files[0].path}",
-            "Leave --split out.",
-        )
+        got = f"none in {sides[-1].files[0].path}"
+        raise InputError("--split", "a file with splits, such as dataset_coco.json", got, "Leave --split out.")
 
 
 def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
     """Split a file into pieces; one that cannot be split or read is a single piece."""
-    if file.kind in (".json", ".arrow", HUB) or file.n_bytes == 0:
+    if file.kind in (".json", ".arrow", ".xlsx", HUB) or file.n_bytes == 0:
         yield whole(file)
         return
     cut = {".parquet": parquet_pieces, ".tar": tar_pieces}.get(file.kind, text_pieces)
     try:
         yield from cut(file, n_bytes)
-    except (ValueError, OSError):
+    except DAMAGE:
         yield whole(file)  # whoever reads it says why
 
 
@@ -532,52 +525,47 @@ def are_single(texts: Iterable[Any]) -> bool:
     return all(isinstance(text, str) and not looks_like_list(text) for text in texts if text is not None)
 
 
-def _records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
-    """Records of a piece; with names, only these columns are read where a file allows it."""
+def _records(piece: Piece, is_read: Callable[[str], bool]) -> Iterator[Record | Unreadable]:
+    """Records of a piece; only columns that are read are decoded where a file allows it."""
     file = piece.file
-    if file.kind == ".parquet":
-        return parquet_records(piece, columns)
-    if file.kind == ".arrow":
-        return arrow_records(file, columns)
-    if file.kind == HUB:
-        return hub_records(file, columns)
-    if file.kind == ".tar":
-        return tar_records(piece)
-    return json_records(file) if file.kind == ".json" else text_records(piece)
+    readers: dict[str, Callable[[], Iterator[Record | Unreadable]]] = {
+        ".parquet": lambda: parquet_records(piece, is_read),
+        ".arrow": lambda: arrow_records(file, is_read),
+        HUB: lambda: hub_records(file, is_read),
+        ".tar": lambda: tar_records(piece),
+        ".xlsx": lambda: sheet_records(file),
+        ".json": lambda: json_records(file),
+    }
+    return readers.get(file.kind, lambda: text_records(piece, is_read))()
 
 
 def file_records(file: TableFile) -> Iterator[Record | Unreadable]:
     """Read a file with all its columns; one that cannot be read is one unreadable part."""
-    return _piece_records(whole(file), None)
+    return _piece_records(whole(file))
 
 
-def _piece_records(piece: Piece, columns: Container[str] | None) -> Iterator[Record | Unreadable]:
+def _piece_records(piece: Piece, is_read: Callable[[str], bool] = every_column) -> Iterator[Record | Unreadable]:
     """Records of a piece; a file that cannot be read is one unreadable part."""
     if piece.file.n_bytes == 0:
         yield Unreadable(0, InputError("", "at least one row", "an empty file", "Leave it out, or write it again."))
         return
     row, only = piece.first_row, piece.file.only
-    columns = columns if only is None or columns is None else _Either(columns, only[0])
     try:
-        for record in _records(piece, columns):
+        for record in _records(piece, lambda column: is_read(column) or (only is not None and column == only[0])):
             row = record.row + 1
             if only is None or isinstance(record, Unreadable) or str(record.values.get(only[0])) == only[1]:
                 yield record
-    except (EOFError, zlib.error) as error:
-        got = f"one that ends or has damage here ({error})"
-        yield Unreadable(row, InputError(f"row[{row}]", "a whole .gz file", got, "Copy it."))
-    except (ValueError, OSError) as error:
-        yield Unreadable(row, _without_path(piece.file.path, error))
-
-
-class _Either:
-    """Columns of a container, and one more."""
-
-    def __init__(self, columns: Container[str], more: str) -> None:
-        self._columns, self._more = columns, more
-
-    def __contains__(self, column: object) -> bool:
-        return column == self._more or column in self._columns
+    except InputError as error:
+        where = error.where.removeprefix(piece.file.path).removeprefix(": ")
+        yield Unreadable(row, InputError(where, error.expected, error.got, error.fix))
+    except DAMAGE as error:
+        if getattr(error, "errno", None) is not None:
+            reason = InputError("", "a file that can be read", reason_of(error), "Check its permissions and the disk.")
+        else:
+            kind = piece.file.kind + ".gz" * piece.file.compressed
+            expected, got = f"a whole {kind} file", f"damage from here on ({reason_of(error)})"
+            reason = InputError(f"row[{row}]", expected, got, "Fetch it again, or name it by what it holds.")
+        yield Unreadable(row, reason)
 
 
 def values_of_column(source: str, column: str, option: str) -> list[str]:
@@ -587,7 +575,7 @@ def values_of_column(source: str, column: str, option: str) -> list[str]:
     """
     found: dict[str, None] = {}
     for file in table_files([source]):
-        for record in _piece_records(whole(file), (column,)):
+        for record in _piece_records(whole(file), column.__eq__):
             if isinstance(record, Unreadable):
                 raise record.reason.within(file.path)
             value = record.values.get(column)
@@ -604,7 +592,7 @@ def values_of_column(source: str, column: str, option: str) -> list[str]:
 def _piece_values(piece: Piece, side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:
     """File, row and checked values of every record of a piece."""
     file = piece.file.path
-    for record in _piece_records(piece, side.columns()):
+    for record in _piece_records(piece, side.is_read):
         yield file, record.row, _as_values(file, record, side)
 
 
@@ -630,12 +618,3 @@ def _as_values(file: str, record: Record | Unreadable, side: FileSide) -> Values
 def _missing_side(side: str, row: int) -> InputError:
     other = "references" if side == "predictions" else "predictions"
     return InputError(f"id[{row}]", f"{side} of the same id", "none", f"Add them, or leave these {other} out.")
-
-
-def _without_path(path: str, error: Exception) -> InputError:
-    """The error of a file, without its name."""
-    if isinstance(error, InputError):
-        return InputError(error.where.removeprefix(path).removeprefix(": "), error.expected, error.got, error.fix)
-    if isinstance(error, gzip.BadGzipFile):
-        return InputError("", "a .gz file", reason_of(error), "Name it by what it holds, or compress it with gzip.")
-    return InputError("", "a file that can be read", reason_of(error), "Check its permissions and the disk.")

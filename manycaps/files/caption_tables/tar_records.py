@@ -4,7 +4,6 @@ import io
 import json
 import os
 import tarfile
-import zlib
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
@@ -22,9 +21,6 @@ VALUE_MEMBERS = ("json",)
 
 # What follows the last member of a tar, once or more often: POSIX.1-2017, pax, "ustar Interchange Format".
 END_MARK = bytes(tarfile.BLOCKSIZE)
-
-# What reading a truncated or damaged tar raises.
-DAMAGE = (tarfile.TarError, OSError, EOFError, zlib.error)
 
 
 class Paragraphs(list[str]):
@@ -67,7 +63,7 @@ def tar_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
                         yield Piece(file, start, member.offset, first_row, row - first_row, member.offset - start)
                         start, first_row = member.offset, row
                 earlier = key
-    except DAMAGE:
+    except (tarfile.TarError, OSError):
         pass  # whoever reads the last piece finds it and says where
     yield Piece(file, start, None, first_row, None, file.n_bytes - start)
 
@@ -79,24 +75,18 @@ def tar_records(piece: Piece) -> Iterator[Record | Unreadable]:
     with open_bytes(piece.file.path, piece.file.compressed) as stream:
         stream.seek(piece.start)
         bounded = stream if piece.stop is None else io.BytesIO(stream.read(piece.stop - piece.start) + END_MARK)
-        try:
-            with tarfile.open(fileobj=bounded, mode="r|", tarinfo=_Member) as archive:
-                for member in archive:
-                    archive.members = []  # type: ignore[attr-defined]
-                    if not member.isfile():
-                        continue
-                    key = sample_key(member.name)
-                    if earlier is not None and key != earlier:
-                        yield _record(row, values, facts, reason)
-                        row, values, facts, reason = row + 1, {}, {}, None
-                    earlier = key
-                    values.setdefault("__key__", key)
-                    reason = _take(values, facts, member, archive.extractfile(member), row) or reason
-        except DAMAGE as error:
-            got = f"one that ends or is damaged here ({error})"
-            fix = "Fetch it again; samples from here on are missing."
-            yield Unreadable(row, InputError(f"row[{row}]", "a whole tar", got, fix))
-            return
+        with tarfile.open(fileobj=bounded, mode="r|", tarinfo=_Member) as archive:
+            for member in archive:
+                archive.members = []  # type: ignore[attr-defined]
+                if not member.isfile():
+                    continue
+                key = sample_key(member.name)
+                if earlier is not None and key != earlier:
+                    yield _record(row, values, facts, reason)
+                    row, values, facts, reason = row + 1, {}, {}, None
+                earlier = key
+                values.setdefault("__key__", key)
+                reason = _take(values, facts, member, archive.extractfile(member), row) or reason
         if earlier is not None:
             yield _record(row, values, facts, reason)
 

@@ -87,7 +87,7 @@ class CaptionFile:
 def _annotations_of(source: AnnotationSource, name: str, split: str | None, advice: str) -> Any:
     """Content of a file in COCO's layout; Karpathy's and MSR-VTT's are converted to it."""
     # Tables need pyarrow, which those who evaluate in memory need not.
-    from manycaps.files.caption_tables.json_records import captions_of, rows_with_splits, trimmer
+    from manycaps.files.caption_tables.json_datasets import captions_of, rows_with_splits, trimmer
 
     content = read_json(source, name, advice, trimmer(split))
     rows = rows_with_splits(content, name, split)

@@ -112,7 +112,7 @@ def test_two_columns_of_a_file_are_not_guessed_and_have_names_of_their_own(tmp_p
     path = write_text(tmp_path / "rows.json", '[{"references": ["a dog", "a cat"], "candidates": ["a dog"]}]')
     assert run(path, "--output", tmp_path / "page.html") == 1
     assert capsys.readouterr().err.endswith(
-        f"{path}: expected one column of captions, got references and candidates. Name the one to read with --column.\n"
+        f"{path}: expected one column of captions, got candidates and references. Name the one to read with --column.\n"
     )
     options = ("--output", tmp_path / "page.html", "-f", "json")
     assert run(path, path, "--column", "references", "candidates", *options) == 0

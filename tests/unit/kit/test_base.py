@@ -13,7 +13,7 @@ import pandas
 import pytest
 
 import manycaps
-from manycaps.files.caption_tables import columns
+from manycaps.files.caption_tables import cells
 from manycaps.integrations import coco
 from manycaps.kit.files import is_folder, is_path, is_regular_file, no_such_path, open_regular_file, path_state
 from manycaps.kit.module import VERSION, take_compute_options, take_load_options
@@ -140,7 +140,7 @@ def test_a_row_is_refused_as_its_captions_are():
 
 def test_files_read_what_the_modules_refuse():
     for name in ("python", "python, both quotes", "json", "tuple", "numpy", "strings of numpy"):
-        assert columns.read_list(WRITTEN[name][0], "captions[0]") in (LIST, ["a dog", "a cat"])
+        assert cells.read_list(WRITTEN[name][0], "captions[0]") in (LIST, ["a dog", "a cat"])
 
 
 @pytest.mark.parametrize("text", ["[" * 20_000, "['" * 10_000, "['a'" + " " * 19_990 + "x", "[" + "1" * 19_990 + "x"])

@@ -12,7 +12,7 @@ import shutil
 import tracemalloc
 import warnings
 
-import pandas
+import numpy as np
 import pytest
 
 from manycaps import load
@@ -30,36 +30,14 @@ from manycaps.integrations.coco.evaluation import CaptionFile
 from manycaps.integrations.coco.scorers import Rouge
 from manycaps.kit.concept_overlap import load_labels
 from tests.refusals import assert_refused
-from tests.user_files import (
-    IDS,
-    N_CAPTIONS,
-    PEOPLE,
-    SYSTEM,
-    faults,
-    layouts,
-    people_and_system,
-    write_lines,
-    write_table,
-)
+from tests.table_files import WRITERS
+from tests.user_files import IDS, N_CAPTIONS, PEOPLE, SYSTEM, faults, people_and_system, write_lines, write_table
 
 pytestmark = pytest.mark.usefixtures("undrawn_plots")
 
 
 def read(*arguments, **options):
     return list(good_rows(open_source(*arguments, **options).rows()))
-
-
-@pytest.mark.filterwarnings("ignore:captions. cells hold lists")
-@pytest.mark.parametrize("name", ["wide", "json", "python", "numpy", "numpy_list"])
-def test_every_layout_gives_the_same_captions(name, tmp_path):
-    path = layouts(tmp_path)[name]
-    rows = read([path])
-    assert [row.id for row in rows] == IDS
-    assert [row.predictions for row in rows] == SYSTEM
-    assert list(caption_lists(open_captions([path]))) == SYSTEM
-    references = write_lines(tmp_path / "people.jsonl", PEOPLE)
-    assert [row.predictions for row in read([references], [path])] == PEOPLE
-    assert [row.references for row in read([references], [path])] == SYSTEM
 
 
 def test_numbered_columns_of_both_sides_are_read(tmp_path):
@@ -181,6 +159,14 @@ def table(header, rows, separator=","):
     return file.getvalue()
 
 
+def as_numpy(texts):
+    return str(np.array(texts))
+
+
+def as_list_of_numpy(texts):
+    return str(list(np.array(texts)))
+
+
 def karpathy(**facts):
     images = [
         {
@@ -227,6 +213,10 @@ READ = {
     "kaggle": ("captions.txt", table(["image", "caption"], ((n, t) for n, _, t in FLAT))),
     "pipes": ("results.csv", table(["image", " comment_number", " caption"], FLAT, "|")),
     "semicolons": ("excel.csv", table(["image", "caption"], ((n, t) for n, _, t in FLAT), ";")),
+    **{
+        f"cells_of_{form.__name__}": ("cells.csv", table(["id", "captions"], ((n, form(t)) for n, t in ROWS.items())))
+        for form in (json.dumps, str, as_numpy, as_list_of_numpy)
+    },
     "wide": ("wide.csv", table(["id", *(f"caption_{k}" for k in range(5))], ([n, *t] for n, t in ROWS.items()))),
     "wide_by_pandas": ("pandas.csv", table(PANDAS, ([n, *t] for n, t in ROWS.items()))),
 }  # fmt: skip
@@ -301,12 +291,15 @@ def run(command, folder, name, content, split=None):
     return status, {"score": numbers.get("metrics"), "diversity": list(numbers.values())}.get(command, numbers)
 
 
+@pytest.mark.filterwarnings("ignore:captions. cells hold lists")
 @pytest.mark.parametrize("layout", READ)
 def test_every_layout_is_read_right(layout, folder):
     name, content, *split = READ[layout]
     (folder / name).write_text(content, encoding="utf-8")
     given = {"split": split[0]} if split else {}
     assert {row.id: row.people for row in read([name], either=True, **given)} == ROWS
+    (folder / "people.json").write_text(READ["mapping"][1])
+    assert {row.id: row.references for row in read(["people.json"], [name], **given)} == ROWS
     assert list(caption_lists(open_captions([name], **given))) == list(ROWS.values())
 
 
@@ -403,19 +396,15 @@ def test_lines_that_a_sampler_repeats_are_refused_and_sets_are_not(n_lines, side
         assert not any(isinstance(row, BadRow) for row in read(text))
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "json", "parquet", "csv"])
+@pytest.mark.parametrize("ending", ["jsonl", "json", "parquet", "csv", "xlsx"])
 @pytest.mark.parametrize(
     "line", ["diversity {}", "rows {}", "compare {} -r right.json", "splits {} --by length", "core-set {} --test {}"]
 )
 def test_an_id_of_two_rows_of_lists_is_refused_by_its_places(line, ending, folder, monkeypatch, capsys):
     monkeypatch.setattr("manycaps.files.caption_tables.rows.RECENT_IDS", 3)
     (folder / "right.json").write_text(READ["mapping"][1])
-    table = pandas.DataFrame(
-        {"id": [*NAMES, NAMES[4]], "captions": [["a dog", f"{i} cats"] for i in range(N_ROWS + 1)]}
-    )
-    write = {"jsonl": functools.partial(table.to_json, orient="records", lines=True), "parquet": table.to_parquet}
-    write |= {"json": functools.partial(table.to_json, orient="records"), "csv": table.to_csv}
-    write[ending](f"lists.{ending}")
+    rows = [{"id": name, "captions": ["a dog", f"{i} cats"]} for i, name in enumerate([*NAMES, NAMES[4]])]
+    WRITERS[ending](folder / f"lists.{ending}", rows)
     assert main(line.format(f"lists.{ending}", f"lists.{ending}").split()) != 0
     said = capsys.readouterr().err
     assert f"lists.{ending}, id '{NAMES[4]}': id[8]: expected a unique id, got the id of row 4. Leave" in said

@@ -1,56 +1,16 @@
 """Numbered columns of captions, one caption each: all are read together, or refused with their names."""
 
-import io
 import json
-import tarfile
 
-import pandas
 import pytest
 
 from manycaps.files.caption_tables import CaptionColumn, caption_lists, good_rows, open_captions, open_source
 from manycaps.files.caption_tables.columns import parse_columns
 from manycaps.files.caption_tables.source import PIECE_BYTES
 from tests.refusals import assert_refused
+from tests.table_files import WRITERS
+from tests.tools import write_jsonl
 from tests.user_files import write_table
-
-
-def write_csv(path, records):
-    pandas.DataFrame(records).to_csv(path, index=False)
-
-
-def write_tsv(path, records):
-    pandas.DataFrame(records).to_csv(path, index=False, sep="\t")
-
-
-def write_jsonl(path, records):
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-
-
-def write_json(path, records):
-    path.write_text(json.dumps(records))
-
-
-def write_parquet(path, records):
-    pandas.DataFrame(records).to_parquet(path, index=False)
-
-
-def write_tar(path, records):
-    with tarfile.open(path, "w") as archive:
-        for record in records:
-            content = json.dumps(record).encode()
-            info = tarfile.TarInfo(f"{record['id']}.json")
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-
-
-WRITERS = {
-    "csv": write_csv,
-    "tsv": write_tsv,
-    "jsonl": write_jsonl,
-    "json": write_json,
-    "parquet": write_parquet,
-    "tar": write_tar,
-}
 
 
 def record(number, n_captions, form="caption_{}", first=1):

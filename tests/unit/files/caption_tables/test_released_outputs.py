@@ -1,15 +1,14 @@
 """Outputs of models as other programs release them, and one table of several systems."""
 
-import json
 import pathlib
 
-import pandas
 import pytest
 
 from manycaps.commands.command_line import main
 from manycaps.comparison import CompareOptions, compare
 from manycaps.files.caption_tables import caption_lists, good_rows, open_captions, open_source
 from tests.refusals import assert_refused
+from tests.table_files import WRITERS
 from tests.tools import write_jsonl
 from tests.user_files import IDS, PEOPLE, SYSTEM
 
@@ -92,13 +91,7 @@ def test_outputs_are_read_as_they_are_released(name, kind, tmp_path):
     make, are_several, ids = RELEASED[name]
     rows = [make(texts, number) for number, texts in enumerate(SETS)]
     path = tmp_path / f"a.{kind}"
-    if kind == "jsonl":
-        write_jsonl(path, rows)
-    elif kind == "json":
-        path.write_text(json.dumps(rows))
-    else:
-        rows = [{key: value for key, value in row.items() if key != "arguments"} for row in rows]
-        pandas.DataFrame(rows).to_parquet(path)
+    WRITERS[kind](path, [{key: value for key, value in row.items() if key != "arguments"} for row in rows])
     read = list(good_rows(open_source([str(path)]).rows()))
     expected = SETS if are_several else [[text] for text in TEXTS]
     assert [row.id for row in read] == ids
@@ -110,18 +103,6 @@ def test_outputs_are_read_as_they_are_released(name, kind, tmp_path):
 def test_targets_beside_outputs_are_references(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", [lmms_eval(texts, number) for number, texts in enumerate(SETS)])
     assert [row.references for row in good_rows(open_source([str(path)]).rows())] == PEOPLE[:2]
-
-
-def test_a_table_of_vlmevalkit(tmp_path):
-    """`answer` is a written list there."""
-    table = [{"index": i, "question": "Describe.", "answer": str(PEOPLE[i]), "prediction": TEXTS[i]} for i in range(2)]
-    path = tmp_path / "model_COCO_VAL.tsv"
-    pandas.DataFrame(table).to_csv(path, sep="\t", index=False)
-    with pytest.warns(UserWarning, match="cells hold lists"):
-        rows = list(good_rows(open_source([str(path)]).rows()))
-    assert [(row.id, row.predictions, row.references) for row in rows] == [
-        (str(i), [TEXTS[i]], PEOPLE[i]) for i in range(2)
-    ]
 
 
 @pytest.mark.parametrize(
@@ -175,12 +156,7 @@ def table(tmp_path):
 def test_a_table_of_all_systems_is_compared_as_files_of_each(kind, table, tmp_path, undrawn_plots):
     rows, files = table
     path = tmp_path / f"all.{kind}"
-    if kind == "jsonl":
-        write_jsonl(path, rows)
-    elif kind == "json":
-        path.write_text(json.dumps(rows))
-    else:
-        pandas.DataFrame([{**row, "system": str(row["system"])} for row in rows]).to_parquet(path)
+    WRITERS[kind](path, [{**row, "system": str(row["system"])} for row in rows] if kind == "parquet" else rows)
     options = {"metrics": ["bleu_rouge"], "distance": "cider", "n_resamples": 99, "baseline": "ours"}
     found = compare(CompareOptions([str(path)], systems_by="system", **options)).to_dict()
     expected = compare(CompareOptions(files, **options)).to_dict()

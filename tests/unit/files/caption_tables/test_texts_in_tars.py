@@ -1,28 +1,20 @@
 """Texts of several lines in webdataset tars: captions of their own, or one caption where the JSON beside it says so."""
 
-import io
 import json
-import tarfile
 import warnings
 
 import pytest
 
 from manycaps.commands.command_line import main
 from manycaps.files.caption_tables import caption_lists, good_rows, open_captions, open_source
+from tests.table_files import write_tar
 
 DENSE = "A dog runs on the beach.\n\nBehind it is the sea.\nThe sky is grey."
 LINES = [line for line in DENSE.split("\n") if line]
 
 
-def write_tar(path, samples):
-    """Write samples, each a mapping from endings to contents, and return the path."""
-    with tarfile.open(path, "w") as archive:
-        for i, members in enumerate(samples):
-            for ending, content in members.items():
-                info = tarfile.TarInfo(f"{i:05}.{ending}")
-                info.size = len(content.encode())
-                archive.addfile(info, io.BytesIO(content.encode()))
-    return str(path)
+def write_samples(path, samples):
+    return write_tar(path, {f"{i:05}": members for i, members in enumerate(samples)})
 
 
 def read(path):
@@ -45,7 +37,7 @@ def read(path):
 )
 def test_a_text_that_the_json_has_as_one_caption_is_one(ending, facts, is_first, tmp_path):
     members = [("json", json.dumps(facts)), (ending, DENSE)]
-    path = write_tar(tmp_path / "a.tar", [dict(members if is_first else members[::-1])] * 3)
+    path = write_samples(tmp_path / "a.tar", [dict(members if is_first else members[::-1])] * 3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert read(path) == [[DENSE]] * 3
@@ -57,13 +49,15 @@ def test_a_text_that_the_json_has_as_one_caption_is_one(ending, facts, is_first,
     ids=["first_line", "list_of_lines", "no_caption"],
 )
 def test_other_texts_with_empty_lines_are_lines_and_this_is_said(facts, tmp_path):
-    path = write_tar(tmp_path / "a.tar", [{"txt": DENSE, "json": json.dumps(facts)}] * 3 + [{"txt": "a cat\na dog"}])
+    path = write_samples(
+        tmp_path / "a.tar", [{"txt": DENSE, "json": json.dumps(facts)}] * 3 + [{"txt": "a cat\na dog"}]
+    )
     with pytest.warns(UserWarning, match=r"a\.tar: 3 of the first 4 texts have empty lines within, and every "):
         assert read(path) == [LINES] * 3 + [["a cat", "a dog"]]
 
 
 def test_lines_without_an_empty_one_are_captions_without_a_word(tmp_path, recwarn):
-    path = write_tar(tmp_path / "a.tar", [{"txt": "\na cat\na dog\n\n", "json": '{"caption": "a cat"}'}])
+    path = write_samples(tmp_path / "a.tar", [{"txt": "\na cat\na dog\n\n", "json": '{"caption": "a cat"}'}])
     assert read(path) == [["a cat", "a dog"]]
     assert not recwarn.list
 
@@ -80,6 +74,6 @@ def test_lines_without_an_empty_one_are_captions_without_a_word(tmp_path, recwar
 def test_commands_warn_of_texts_with_empty_lines(line, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     facts = json.dumps({"references": ["a dog", "a wet dog"]} if "score" in line else {})
-    write_tar(tmp_path / "dense.tar", [{"txt": f"{i} {DENSE}", "json": facts} for i in range(30)])
+    write_samples(tmp_path / "dense.tar", [{"txt": f"{i} {DENSE}", "json": facts} for i in range(30)])
     assert main(line.split()) == 0, capsys.readouterr().err
     assert capsys.readouterr().err.count("30 of the first 30 texts have empty lines within") == 1
