@@ -1,9 +1,10 @@
 """Folders of sentence-transformers models: found or fetched, checked, and loaded without any code of theirs."""
 
+import functools
 import importlib.util
 import logging
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from .errors import InputError, InputMemoryError, InputOSError, quote_path, quote_value, reason_of
@@ -16,6 +17,7 @@ from .files import (
     is_regular_file,
     local_path,
     no_such_path,
+    path_state,
     read_json,
 )
 from .vectors_models import as_device, network_loading
@@ -246,7 +248,7 @@ def _check_class(name: object, path: pathlib.Path) -> None:
 
 def _check_weights(path: pathlib.Path) -> None:
     """Raise OSError unless the file is the default model's weights."""
-    digest = file_sha256(path)
+    digest = _sha256_of(path, path_state(path))
     if digest != DEFAULT_SHA256:
         raise InputOSError(
             "encoder",
@@ -254,3 +256,9 @@ def _check_weights(path: pathlib.Path) -> None:
             f"{digest[:12]}...",
             "Delete the file and fetch the model again.",
         )
+
+
+@functools.lru_cache(maxsize=4)
+def _sha256_of(path: pathlib.Path, _state: tuple[Hashable, ...]) -> str:
+    """The digest of a file, computed once for each state: of a large file it takes a tenth of a second and more."""
+    return file_sha256(path)
