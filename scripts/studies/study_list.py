@@ -79,5 +79,6 @@ SENTENCES: Mapping[str, str] = {
     "judge_metrics": "METEOR, CIDEr-D and BLEU-4 on trial: what of wording they reward (docs/judges.md)",
     "homogeneity_level": "level and power of the test of two models (docs/studies.md, card of homogeneity)",
     "class_calibration": "the distance at which answers say the same (docs/studies.md, card of set_diversity)",
+    "sentence_levels": "level, coverage and power of the tests by sentence (docs/human_parity.md, docs/long_texts.md)",
     "human_parity_level": "people against people: level of all tests of human parity (docs/human_parity.md)",
 }

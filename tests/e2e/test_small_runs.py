@@ -41,6 +41,7 @@ PROGRAMS = {
         --data {data} --output {output} --distances meteor --trials 2 --wording-trials 5 --most-rows 20
     """,
     "scripts.studies.homogeneity_level": "--output {output} --trials 20 --power-trials 2 --samples 5 --rows 20",
+    "scripts.studies.sentence_levels": "--output {output} --trials 2 --power-trials 2 --most-rows 60",
     "scripts.studies.class_calibration": "--data {data} --output {output} --halves 3",
     "scripts.toy.make_world": "{output}/world.parquet --rows 2",
     "scripts.toy.train_captioner": "--output {output}/captioner --scenes 80 --steps 2",
