@@ -261,7 +261,7 @@ class SentenceEncoder:
             return as_encoder_output(encoder(list(captions)), len(captions))
         shared = self._load(options)
         if is_word_vectors(encoder):
-            return shared.model.means(captions)
+            return _remembered(shared, captions, shared.model.means)
         if options["long_texts"] == "truncate":
             return _vectors(shared, captions, options["batch_size"], progress)
         windows = _windows(shared, captions)
@@ -385,11 +385,22 @@ SENTENCES: dict[str, Callable[[Any], SentenceEncoder]] = {"encoder": lambda _mod
 def _vectors(
     shared: SharedModel[Any], texts: Sequence[str], batch_size: int, progress: Callable[..., Iterable[Any]]
 ) -> np.ndarray:
+    def encode(new: list[str]) -> np.ndarray:
+        with network_arithmetic(shared.model.device):
+            return _encode(shared.model, new, batch_size, progress)
+
+    return _remembered(shared, texts, encode)
+
+
+def _remembered(
+    shared: SharedModel[Any], texts: Sequence[str], encode: Callable[[list[str]], np.ndarray]
+) -> np.ndarray:
+    """Encode the texts that are not remembered."""
     known = {text: vector for text in texts if (vector := shared.remembered.get(text)) is not None}
     new = [text for text in texts if text not in known]
     if new:
-        with shared.lock, network_arithmetic(shared.model.device):
-            encoded = _encode(shared.model, new, batch_size, progress)
+        with shared.lock:
+            encoded = encode(new)
         for text, vector in zip(new, encoded, strict=True):
             # A copy: a row of the array would keep all of it in memory.
             shared.remembered.put(text, vector.copy(), vector.nbytes)

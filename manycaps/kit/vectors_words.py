@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import Floats
+from .arrays import Floats, Ints
 from .errors import InputError, InputOSError, quote_path, quote_value, reason_of
 from .files import is_regular_file, local_path, no_such_path, open_text_bytes
 from .words_ptb import ptb_tokens
@@ -80,12 +80,17 @@ class WordVectors:
         vectors = np.empty((len(captions), len(self.mean_of_all)))
         for vector, caption in zip(vectors, captions, strict=True):
             places = [self._places[token] for token in ptb_tokens(caption) if token in self._places]
-            vector[:] = np.mean([self._vector(place) for place in places], axis=0) if places else self.mean_of_all
+            vector[:] = self._vectors(np.array(places)).mean(axis=0) if places else self.mean_of_all
         return vectors
 
-    def _vector(self, place: int) -> Floats:
-        block = int(np.searchsorted(self._starts, place, side="right")) - 1
-        return self._blocks[block][place - self._starts[block]].astype(np.float64)
+    def _vectors(self, places: Ints) -> Floats:
+        """The vectors of words: (n_words,) to (n_words, d)."""
+        vectors = np.empty((len(places), len(self.mean_of_all)))
+        block = np.searchsorted(self._starts, places, side="right") - 1
+        for number in np.unique(block).tolist():
+            is_own = block == number
+            vectors[is_own] = self._blocks[number][places[is_own] - self._starts[number]]
+        return vectors
 
     def known(self, captions: Iterable[str]) -> dict[str, "KnownPieces"]:
         """Count the words of every caption, and those that have no vector."""

@@ -7,10 +7,11 @@ Without a corpus on the made world, whose people describe scenes of coloured sha
 "truth": a speaker says, of each caption, with one probability a caption of another image ("wrong"), and then, of each
 but the first, with another probability what the first one was ("repeated"), in all combinations of both from 0 to 1:
 means over all rows that are drawn, with 95% intervals over images.
-"words": corpora of a size with the damages of `human_parity_power`; how often each word of `parity_tails.py` is
-said, and whether it is false: of people all are, of others those that name another fault. `DESERVED` says which are
-true. "bound": "at most X % ..." is said, and X lies below the share of all corpora; "wrong above": captions are said to
-be farther, and `wrong_share_ci_low` lies above the share of wrong captions, where that is known.
+"words": corpora of a size with the damages of `human_parity_power`; how often `manycaps compare` says each sentence
+about a system, by the names of `manycaps.comparison.sentences`, and whether it is false: of people all are, of others
+those that name another fault. `DESERVED` says which are true. "bound": no difference from people is detected, and the
+"at most X %" of unsupported captions lies below the share of all corpora; "wrong above": unsupported captions are said,
+and `wrong_share_ci_low` lies above the share of wrong captions, where that is known.
 "speakers": the speakers of `parity_speakers.py`, by MiniLM or as made points: people, one or five bland captions per
 image, some of them wrong, and rows whose captions are all of one other image. "found": p <= 0.05; "gaps", "tails": by
 one test alone; "bound below": nothing is detected, and "at most X %" lies below the share of wrong captions; "listed
@@ -29,10 +30,21 @@ from typing import Any
 
 import numpy as np
 
+from manycaps.comparison.parity import parity_of_systems
+from manycaps.comparison.read import ParityRows
+from manycaps.comparison.system_lines import verdict_of
 from manycaps.kit.parity_corpus import row_columns
-from manycaps.kit.parity_words import words_of
+from manycaps.kit.parity_tails import TAIL
 from manycaps.kit.sets_intervals import interval_of_rows
-from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, Damage, ParityCorpus, parity_of, read_pool, tails_of
+from scripts.studies.parity_pools import (
+    CONFIDENCE_LEVEL,
+    DAMAGES,
+    Damage,
+    ParityCorpus,
+    keep_distances,
+    read_pool,
+    tails_of,
+)
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, vector_pool
 from scripts.studies.split_tests import LEVEL
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, study_settings, write_lines
@@ -98,21 +110,22 @@ SPEAKERS = {speaker.name: speaker for speaker in (PEOPLE, WHOLE, *BLAND.values()
 
 # Words that are true of candidates. Captions cut after five words begin alike, and so are near each other; the most
 # ordinary captions are near each other, and are what the references say.
-OF_WRONG, OF_BLAND = {"unlike", "spread"}, {"ordinary", "near-duplicates", "copies"}
+OF_WRONG, OF_BLAND = {"unsupported", "spread_pairs"}, {"generic", "near_duplicates", "copied"}
 DESERVED: Mapping[str, set[str]] = {
     "human": set(),
     **dict.fromkeys(("10% other", "20% other", "one word", "30% object"), OF_WRONG),
-    "five words": OF_WRONG | {"near-duplicates"},
-    "half repeated": {"near-duplicates"},
+    "five words": OF_WRONG | {"near_duplicates"},
+    "half repeated": {"near_duplicates"},
     **dict.fromkeys(("blandest", "bland"), OF_BLAND),
-    "copies": {"copies"},
+    "copies": {"copied"},
     **dict.fromkeys(("bland, 30% wrong", "bland, 40% wrong"), OF_BLAND | OF_WRONG),
-    **dict.fromkeys(("half repeated, 30% wrong", "half repeated, 40% wrong"), OF_WRONG | {"near-duplicates"}),
+    **dict.fromkeys(("half repeated, 30% wrong", "half repeated, 40% wrong"), OF_WRONG | {"near_duplicates"}),
 }
 
-# Words that name a fault, and all.
-FAULTS = ("unlike", "copies", "ordinary", "near-duplicates", "spread")
-WORDS = ("untested", "alike", "different", *FAULTS)
+# Sentences that name something about a system, and all; each by the name of its function in `sentences`.
+FAULTS = ("unsupported", "copied", "generic", "near_duplicates", "spread_pairs")
+NO_DIFFERENCE = "no_difference_from_people"
+WORDS = ("not_tested", "too_few_rows_for_shares", NO_DIFFERENCE, "differs_from_people", *FAULTS)
 
 # p-values that say that something is found, by both tests, and by one alone.
 P_VALUES = {"found": "human_parity_p_value", "gaps": "gaps_p_value", "tails": "tails_p_value"}
@@ -158,10 +171,23 @@ def word_lines(counts: Counter[str], deserved: set[str], n_corpora: int) -> Iter
         yield share_line(word, counts, n_corpora, is_false)
 
 
-def words_about(result: Mapping[str, Any], wrong: float) -> set[str]:
-    """Return the words that are said of a corpus, and whether more captions are called wrong than are."""
-    names = {word.name for word in words_of(result)}
-    return names | ({"wrong above"} if "unlike" in names and result["wrong_share_ci_low"] > wrong else set())
+def system_of(distances: np.ndarray, m: int) -> Mapping[str, Any]:
+    """Return what `manycaps compare` has of a system, from the distances of its rows."""
+    rows = ParityRows(row_columns(distances, m), keep_distances(distances, m))
+    (system,) = parity_of_systems({"system": rows}, None)
+    return system.numbers(None, None)
+
+
+def words_about(system: Mapping[str, Any], wrong: float) -> set[str]:
+    """Return the sentences that are said of a system, and whether more captions are called wrong than are."""
+    names = set(verdict_of(system).said)
+    is_above = "unsupported" in names and wrong_share_low(system) > wrong
+    return names | ({"wrong above"} if is_above else set())
+
+
+def wrong_share_low(system: Mapping[str, Any]) -> float:
+    """Return the lower end of the interval of the share of wrong captions, as `human_parity` has it."""
+    return max(0.0, (system["unlike_people_share_ci_low"] - TAIL) / (1 - TAIL))
 
 
 def damage_lines(
@@ -172,10 +198,10 @@ def damage_lines(
     distances = corpus.corpora(distance, size, damage, n_corpora, n_rows).distances
     true_share = tails_of(distances, size[0]).shares["unlike_people_share"].value
     for corpus_distances in np.split(distances, n_corpora):
-        result = parity_of(corpus_distances, size[0])
-        words = words_about(result, damage.share)
+        system = system_of(corpus_distances, size[0])
+        words = words_about(system, damage.share)
         counts.update(words)
-        counts["bound"] += "alike" in words and result["unlike_people_share_ci_high"] < true_share
+        counts["bound"] += NO_DIFFERENCE in words and system["unsupported_share_ci_high"] < true_share
     yield from word_lines(counts, DESERVED[setting], n_corpora)
     yield share_line("bound", counts, n_corpora, "yes")
     if damage.kind == "other" and damage.share:
@@ -184,7 +210,7 @@ def damage_lines(
 
 def deserved_words(speaker: KnownSpeaker) -> set[str]:
     """Return words that are true of a speaker: a bland one also says what references say, and the like of itself."""
-    words = ({"unlike"} if speaker.whole else OF_WRONG) if speaker.wrong else set()
+    words = ({"unsupported"} if speaker.whole else OF_WRONG) if speaker.wrong else set()
     return words | (OF_BLAND if speaker.is_bland else set())
 
 
@@ -198,15 +224,15 @@ def speaker_lines(
     shares = tails_of(np.concatenate(drawn), m).shares
     true = {name: share.value for name, share in shares.items() if not np.isnan(share.value)}
     for rows in drawn:
-        result = parity_of(rows, m)
-        words = words_about(result, speaker.wrong)
+        system = system_of(rows, m)
+        words = words_about(system, speaker.wrong)
         counts.update(words)
-        counts.update(name for name, key in P_VALUES.items() if result[key] <= LEVEL)
-        is_silent = bool(words & {"alike", "untested"})
-        counts["bound below"] += is_silent and result["unlike_people_share_ci_high"] < speaker.wrong
+        counts.update(name for name, key in P_VALUES.items() if system[key] <= LEVEL)
+        is_silent = NO_DIFFERENCE in words
+        counts["bound below"] += is_silent and system["unsupported_share_ci_high"] < speaker.wrong
         if not is_people:
-            counts["listed first"] += nearness(result) >= nearness(parity_of(next(beside)[0], m))
-        counts.update(f"covers {name}" for name, value in true.items() if _holds(result, name, value))
+            counts["listed first"] += nearness(system) >= nearness(system_of(next(beside)[0], m))
+        counts.update(f"covers {name}" for name, value in true.items() if _holds(system, name, value))
     yield from (share_line(name, counts, n_corpora, "yes" if is_people else "") for name in P_VALUES)
     yield from word_lines(counts, deserved_words(speaker), n_corpora)
     checks = ("wrong above",) if is_people else ("bound below", "wrong above", "listed first")
