@@ -23,6 +23,9 @@ LETTER = re.compile(r"[^\W\d_]")
 # A text that is one quotation: the quotes belong to its first and last sentence, and do not hold it together.
 QUOTATION = re.compile(r"(\s*[\"'“‘«「]+)((?:[^\"“”«»「」'’]|(?<=\w)['’](?=\w))+)([\"'”’»」]+\s*)")
 
+# A text of words and commas, with one mark at its end: one sentence in every language.
+PLAIN = re.compile(r"[\w ,]*[.!?]?")
+
 # Code of a language, with or without a region: "en", "pt-BR", "zh_Hant".
 LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
@@ -57,6 +60,8 @@ def sentence_pieces(text: str, language: str = "en") -> list[str]:
     >>> sentence_pieces("")
     ['']
     """
+    if PLAIN.fullmatch(text):
+        return [text]
     quotation = QUOTATION.fullmatch(text)
     begin, inside, end = quotation.groups() if quotation else ("", text, "")
     pieces: list[str] = []

@@ -38,8 +38,8 @@ from manycaps.kit.parity_corpus import TextValues, parity_result, row_columns
 from manycaps.kit.parity_faults import FAULTS, CorpusFaults, more_faults_than
 from manycaps.kit.parity_power import joint_p_value
 from manycaps.kit.parity_sentences import SupportBlock
-from manycaps.kit.parity_tails import corpus_tails
-from manycaps.kit.parity_texts import corpus_faults, sentences_of_counts, text_words
+from manycaps.kit.parity_tails import CorpusTails, corpus_tails
+from manycaps.kit.parity_texts import TextWords, corpus_faults, sentences_of_counts, text_words
 from manycaps.kit.words_numbers import WordNumbers
 from manycaps.kit.words_predictability import texts_of, wording_of
 from manycaps.kit.words_tests import corpus_wording
@@ -188,26 +188,51 @@ def draw_texts(
     return MadeTexts(m, n_sentences[chosen], points[chosen], words[chosen], clusters)
 
 
-def measure(texts: MadeTexts, seed: int) -> tuple[dict[str, Any], CorpusFaults]:
-    """Return what `human_parity` says of rows of made texts, and their faults."""
+class Measured(NamedTuple):
+    """What the faults of made texts are measured from, and they."""
+
+    distances: np.ndarray
+    tails: CorpusTails
+    sizes: np.ndarray
+    # The words of all texts, and how many each text has.
+    words: np.ndarray
+    n_words: np.ndarray
+    scored: TextWords
+    faults: CorpusFaults
+
+
+def faults_of(texts: MadeTexts, seed: int) -> Measured:
+    """Measure the faults of made texts, as `human_parity` does."""
     m, (n_rows, n_texts) = texts.n_candidates, texts.n_sentences.shape
-    options = {"p_value": "chi-squared", "confidence_level": CONFIDENCE_LEVEL, "clusters": texts.clusters, "seed": seed}
+    options = {"confidence_level": CONFIDENCE_LEVEL, "clusters": texts.clusters, "seed": seed}
     distances = texts.text_distances()
     tails = corpus_tails(keep_distances(distances, m), CONFIDENCE_LEVEL, texts.clusters, seed=seed)
-    sizes, vocabulary = np.full((n_rows, 2), (m, n_texts - m)), WordNumbers({str(i): i for i in range(N_WORDS)})
     own = texts.words[texts.is_sentence]  # (n_sentences, most_words)
     words, lengths = own[own >= 0], (own >= 0).sum(axis=1)
-    n_sentences = texts.n_sentences.ravel()
-    of_texts = np.add.reduceat(lengths, np.cumsum(n_sentences) - n_sentences)
-    whole = wording_of(texts_of(sizes, words, of_texts, vocabulary, texts.clusters), is_tested=True)
-    wording = corpus_wording(whole, texts.clusters, CONFIDENCE_LEVEL)
-    sentences = sentences_of_counts(sizes, n_sentences, words, lengths, vocabulary, None, texts.clusters)
+    sizes, n_sentences = np.full((n_rows, 2), (m, n_texts - m)), texts.n_sentences.ravel()
+    n_words = np.add.reduceat(lengths, np.cumsum(n_sentences) - n_sentences)
+    sentences = sentences_of_counts(sizes, n_sentences, words, lengths, known_words(), None, texts.clusters)
     scored = text_words(sentences, is_tested=True)
-    length = scored.length(texts.clusters, CONFIDENCE_LEVEL, sizes)
     support: Any = MadeSupport(texts) if texts.points.shape[2] > 1 else None
     faults = corpus_faults(tails, support, scored, list(map(tuple, sizes.tolist())), options)
-    columns = row_columns(distances, m)
-    return parity_result(columns, tails, options, None, wording, TextValues(faults, length)), faults
+    return Measured(distances, tails, sizes, words, n_words, scored, faults)
+
+
+def known_words() -> WordNumbers:
+    """Return the vocabulary."""
+    return WordNumbers({str(i): i for i in range(N_WORDS)})
+
+
+def measure(texts: MadeTexts, seed: int) -> tuple[dict[str, Any], CorpusFaults]:
+    """Return what `human_parity` says of rows of made texts, and their faults."""
+    of, clusters = faults_of(texts, seed), texts.clusters
+    whole = wording_of(texts_of(of.sizes, of.words, of.n_words, known_words(), clusters), is_tested=True)
+    wording = corpus_wording(whole, clusters, CONFIDENCE_LEVEL)
+    length = of.scored.length(clusters, CONFIDENCE_LEVEL, of.sizes)
+    options = {"p_value": "chi-squared", "confidence_level": CONFIDENCE_LEVEL, "clusters": clusters}
+    columns = row_columns(of.distances, texts.n_candidates)
+    result = parity_result(columns, of.tails, options, None, wording, TextValues(of.faults, length))
+    return result, of.faults
 
 
 def p_values_of(result: Mapping[str, Any]) -> list[float]:
@@ -237,7 +262,7 @@ def more_trial(wrong: float, m: int, n: int, most: int, n_rows: int, trial: int)
     rng = np.random.default_rng((trial, m, n, most, n_rows, round(100 * wrong)))
     both = draw_texts(rng, n_rows, 2 * m, n, most, wrong=wrong)
     people = range(2 * m, 2 * m + n)
-    first, second = (measure(both.part([*own, *people], m), trial)[1] for own in (range(m), range(m, 2 * m)))
+    first, second = (faults_of(both.part([*own, *people], m), trial).faults for own in (range(m), range(m, 2 * m)))
     return more_faults_than(first, second, None)
 
 

@@ -1,9 +1,13 @@
 """Division of texts into sentences: abbreviations, numbers, quotations, lists, scripts, and texts with nothing."""
 
+import re
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from manycaps.kit import words_sentences
 from manycaps.kit.words_sentences import sentence_pieces, sentence_rules, split_sentences
 from tests.refusals import refusals
 
@@ -86,3 +90,15 @@ test_refusals = refusals(
 def test_rules_are_named_with_their_version():
     assert sentence_rules("de").startswith("sentencex-1.")
     assert sentence_rules("de").endswith("/de")
+
+
+@pytest.mark.parametrize("language", ["en", "de", "zh", "th", "hi", "hy", "el"])
+def test_a_text_without_marks_inside_is_one_sentence_by_the_rules_as_well(language, monkeypatch):
+    """The shortcut for plain captions changes no division."""
+    rng = np.random.default_rng(0)
+    signs = [*"aB1.,!? ", "狗", "。", "ไทย", "Mr", "No.", " I ", "ß", "कि", ", "]
+    texts = ["".join(rng.choice(signs, size=n)) for n in rng.integers(0, 12, size=2_000)]
+    plain = [text for text in texts if words_sentences.PLAIN.fullmatch(text)]
+    assert len(plain) > 100
+    monkeypatch.setattr(words_sentences, "PLAIN", re.compile("(?!)"))
+    assert [words_sentences.sentence_pieces(text, language) for text in plain] == [[text] for text in plain]
