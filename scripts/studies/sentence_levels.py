@@ -267,11 +267,11 @@ def more_trial(wrong: float, m: int, n: int, most: int, n_rows: int, trial: int)
 
 
 def shares_found(values: Sequence[Sequence[float]]) -> list[float]:
-    """Return the share of trials with p <= 0.05, or in which the interval holds; NaN where there is none."""
+    """Return the share of trials with p <= 0.05, or in which the interval holds, of those in which there is one."""
     table = np.array(values, dtype=np.float64)
-    n_tests, known = len(TESTS) + len(KINDS) + 1, ~np.isnan(table).all(axis=0)
+    n_tests, n_known = len(TESTS) + len(KINDS) + 1, (~np.isnan(table)).sum(axis=0)
     hits = np.concatenate([table[:, :n_tests] <= LEVEL, table[:, n_tests:] == 1], axis=1)
-    return np.where(known, hits.mean(axis=0), math.nan).tolist()
+    return np.where(n_known > 0, hits.sum(axis=0) / np.maximum(1, n_known), math.nan).tolist()
 
 
 def level_cells(options: Options) -> list[tuple[str, int, int, int, int, int]]:
