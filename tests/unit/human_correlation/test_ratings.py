@@ -367,14 +367,7 @@ def rated_results(data_folder):
 @pytest.mark.parametrize(("corpus", "measure"), [(corpus, measure) for corpus, of in RATED.items() for measure in of])
 def test_agreement_with_the_raters_of_real_systems(rated_results, corpus, measure):
     study = importlib.import_module("scripts.studies.human_ratings")
-<<<<<<< HEAD
     rated, results = rated_results(corpus, measure)
-=======
-    rated = study.read_rated(study.parse(["--data", str(data_folder), "--corpus", corpus]))
-    step = EVERY.get((corpus, measure), 1)
-    systems = {name: texts[::step] for name, texts in rated.systems.items()}
-    rated = rated._replace(references=rated.references[::step], systems=systems)
->>>>>>> measures
     columns = ("number", "scale", "n", "rho")
     lines = [
         dict(zip(columns, line, strict=False)) for line in study.lines_of(rated, study.numbers_of(results, measure))
