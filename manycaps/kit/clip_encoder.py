@@ -365,7 +365,7 @@ class ClipEncoder:
             self._state = self._files_state()
             checkpoint, file, read = self._find()
             device = str(as_device(self.options["device"]))
-            settings = {**checkpoint.treatment._asdict(), "heads": checkpoint.heads}
+            settings = {**checkpoint.treatment._asdict(), "heads": checkpoint.heads, "file": checkpoint.path.name}
             settings |= {"device": device} | {name: self.options[name] for name in ("dtype", "compile")}
             shared = LOADED.get((file, *settings.values()), lambda: ClipModel(read(), **settings))
             self._loaded = shared, checkpoint
@@ -398,7 +398,7 @@ class ClipEncoder:
         def read() -> Weights:
             weights = read_weights(path)
             # Without a configuration nothing says how many heads transformers' names stand for.
-            return merge_lora(weights if checkpoint.heads is None else openai_names(weights))
+            return merge_lora(weights if checkpoint.heads is None else openai_names(weights), path.name)
 
         return checkpoint, file, read
 
