@@ -178,21 +178,13 @@ def check_model(options: Mapping[str, Any]) -> None:
     """Raise unless the options model and processor have legal values, and no other option names weights as well."""
     model, processor = options.get("model"), options.get("processor")
     if model is not None and not isinstance(model, str | os.PathLike) and not is_model(model):
-        raise InputTypeError(
-            "model",
-            "a transformers.CLIPModel or the folder of one",
-            type(model).__name__,
-            "For weights of open_clip give checkpoint=.",
-        )
+        expected, fix = "a transformers.CLIPModel or the folder of one", "For weights of open_clip give checkpoint=."
+        raise InputTypeError("model", expected, type(model).__name__, fix)
     for name in ("checkpoint", "variant"):
         check_exclusive({"model": model, name: options.get(name)})
     if processor is not None and not hasattr(processor, "to_json_string"):
-        raise InputTypeError(
-            "processor",
-            "a transformers.AutoProcessor",
-            type(processor).__name__,
-            "Leave it out for the pixels of OpenAI's models.",
-        )
+        fix = "Leave it out for the pixels of OpenAI's models."
+        raise InputTypeError("processor", "a transformers.AutoProcessor", type(processor).__name__, fix)
     if processor is not None and not is_model(model):
         raise InputError("processor", "a model in memory", "none", "Leave processor out: a folder has its own files.")
 

@@ -5,7 +5,7 @@ import difflib
 import importlib.util
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 # Arguments and result of a function.
 P = ParamSpec("P")
@@ -215,6 +215,19 @@ def check_installed(packages: Iterable[str], wanted_by: str, advice: str) -> Non
             error = InputImportError(wanted_by, f"the package {name}", "none", advice)
             error.name = name
             raise error
+
+
+def check_kind(name: str, value: object, kinds: Any, expected: str, fix: str) -> None:
+    """Raise unless a value is of one of some kinds, as `isinstance` takes them.
+
+    >>> try:
+    ...     check_kind("prompt", 3, str, "a string", "Give '' for no prompt.")
+    ... except InputTypeError as error:
+    ...     print(error)
+    prompt: expected a string, got int. Give '' for no prompt.
+    """
+    if not isinstance(value, kinds):
+        raise InputTypeError(name, expected, type(value).__name__, fix)
 
 
 def check_exclusive(given: Mapping[str, object], *, is_needed: bool = False) -> None:

@@ -36,7 +36,7 @@ from .videos import as_video_source, check_frames, decoder_name, video_size
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .clip_checkpoints import Treatment as Treatment
-from .clip_model import read_weights as read_weights
+from .clip_model import weights_error as weights_error
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
 from .row_images import text_key as text_key

@@ -142,7 +142,7 @@ def test_equal_vectors_have_distance_zero_and_equal_captions_none():
 
 
 def test_a_vector_of_zeros_is_named():
-    message = "encoder: expected vectors that are not 0, got another for the caption 'b' (1 such"
+    message = "encoder: expected vectors that are not all zeros, got zeros for the caption 'b' (1 such"
     with pytest.raises(ValueError, match=re.escape(message)):
         SemanticRedundancy(lambda _: np.array([[1.0], [0.0]])).update([["a", "b"]])
 
