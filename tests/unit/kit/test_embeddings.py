@@ -444,7 +444,11 @@ def test_code_that_a_model_names_is_not_run(tiny_model, tmp_path, monkeypatch, f
     (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     monkeypatch.syspath_prepend(folder)
     (folder / file).write_text(json.dumps(change(json.loads((folder / file).read_text()))))
-    must_fail(OSError, "encoder: expected classes of sentence-transformers in .*, whose code would run. Give a function", encoder=str(folder))
+    must_fail(
+        OSError,
+        "encoder: expected classes of sentence-transformers in .*, whose code would run. Give a function",
+        encoder=str(folder),
+    )
     assert not (tmp_path / "ran").exists()
     assert embed(["a dog"], encoder=str(tiny_model)).shape == (1, 16)
 
