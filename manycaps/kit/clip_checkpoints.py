@@ -28,7 +28,7 @@ from .clip_model import (
     read_weights,
     write_safetensors,
 )
-from .errors import InputError, InputTypeError, check_exclusive, errors_of_others, quote_value, reason_of
+from .errors import InputError, InputTypeError, as_input_errors, check_exclusive, quote_value, reason_of
 from .files import HUB_PREFIX, file_sha256, is_folder, is_path, is_regular_file, local_path, no_such_path, read_json
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def file_error(path: pathlib.Path, expected: str, got: object) -> InputError:
 
 def refused_file(path: pathlib.Path) -> contextlib.AbstractContextManager[None]:
     """Name a file where safetensors, or what reads its settings in a `with` statement, refuses it."""
-    return errors_of_others("checkpoint", "a checkpoint with its settings", USE_PUBLISHED, got=path.name)
+    return as_input_errors("checkpoint", "a checkpoint with its settings", USE_PUBLISHED, got=path.name)
 
 
 def as_treatment(facts: Mapping[str, Any], path: pathlib.Path) -> Treatment:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .errors import InputError, errors_of_others, first_names, quote_value
+from .errors import InputError, as_input_errors, first_names, quote_value
 from .vectors_models import as_device, network_arithmetic, network_loading
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def weights_error(expected: str, got: object) -> InputError:
 
 def refused_weights(file: str) -> contextlib.AbstractContextManager[None]:
     """Name the file where torch or open_clip refuse weights that are no CLIP's in a `with` statement."""
-    return errors_of_others("checkpoint", "the weights of a CLIP vision transformer", USE_AS_PUBLISHED, file)
+    return as_input_errors("checkpoint", "the weights of a CLIP vision transformer", USE_AS_PUBLISHED, file)
 
 
 def read_weights(path: pathlib.Path) -> Weights:

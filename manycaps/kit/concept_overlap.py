@@ -12,7 +12,7 @@ import scipy.sparse
 from nltk.stem.porter import PorterStemmer
 
 from .arrays import TokenList, TokenRows
-from .errors import InputError, InputTypeError, errors_of_others, quote_path, quote_value
+from .errors import InputError, InputTypeError, as_input_errors, quote_path, quote_value
 from .files import open_regular_file
 from .ngrams_bleu import CrossBleu
 from .words_tokenizers import Tokenizer, tokenize_rows
@@ -44,12 +44,8 @@ def check_labels(labels: object) -> None:
         raise InputError("labels", "at least one list", "none", EXAMPLE_OF_LABELS)
     for name, source in labels.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise InputError(
-                "labels",
-                "names of letters, digits and _",
-                quote_value(name),
-                "Rename it: keys of the result begin with it.",
-            )
+            fix = "Rename it: keys of the result begin with it."
+            raise InputError("labels", "names of letters, digits and _", quote_value(name), fix)
         if name.endswith(LABELS_SUFFIX) and name.removesuffix(LABELS_SUFFIX) in labels:
             raise InputError("labels", "names whose keys differ", f"{name!r} and its beginning", "Rename one.")
         if isinstance(source, str | os.PathLike):
@@ -97,7 +93,7 @@ def digest(labels: Sequence[tuple[str, ...]]) -> str:
 
 def _lines(name: str, path: str | os.PathLike[str]) -> list[str]:
     where, expected, shown = f"labels[{name!r}]", "a text file, one label per line", quote_path(path)
-    with errors_of_others(where, expected, "Check the path.", shown), open_regular_file(path, LARGEST_FILE) as file:
+    with as_input_errors(where, expected, "Check the path.", shown), open_regular_file(path, LARGEST_FILE) as file:
         # Not `splitlines`, which also splits at U+2028 and other signs within a line.
         return re.split(r"\r\n?|\n", file.read().decode("utf-8-sig"))
 

@@ -15,7 +15,7 @@ import PIL.Image
 import PIL.ImageOps
 
 from .arrays import as_numbers
-from .errors import InputError, InputTypeError, errors_of_others, quote_path, reason_of
+from .errors import InputError, InputTypeError, as_input_errors, quote_path, reason_of
 from .files import inline_bytes, open_regular_file
 
 # Channels of an image: grey; red, green and blue; and these with alpha.
@@ -186,7 +186,7 @@ def file_formats() -> tuple[str, ...]:
 def _file_bytes(path: str | bytes, where: str) -> bytes:
     name = os.fsdecode(path)
     check_no_address(name, where)
-    named = errors_of_others(where, "an image file", CHECK_PATH, quote_path(name))
+    named = as_input_errors(where, "an image file", CHECK_PATH, quote_path(name))
     with named, open_regular_file(name, LARGEST_IMAGE_FILE) as file:
         return file.read()
 
@@ -214,7 +214,7 @@ def _too_large(where: str, got: str) -> InputError:
 
 def _damage_named(image: PIL.Image.Image, where: str) -> contextlib.AbstractContextManager[None]:
     """Turn the errors that Pillow raises for damaged pixels, which differ by format, into the row's message."""
-    return errors_of_others(where, "a whole image", FETCH_AGAIN, f"a damaged {image.format or 'image'}")
+    return as_input_errors(where, "a whole image", FETCH_AGAIN, f"a damaged {image.format or 'image'}")
 
 
 def _as_rgb(image: PIL.Image.Image, where: str) -> PIL.Image.Image:

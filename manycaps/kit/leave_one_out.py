@@ -627,11 +627,7 @@ def as_row_vectors(embeddings: object, rows: Sequence[Sequence[str]]) -> list[np
     check_n_rows(COLUMN, len(arrays), "data", len(rows), "array")
     for i, (array, row) in enumerate(zip(arrays, rows, strict=True)):
         if len(array) != len(row):
-            raise InputError(
-                f"{COLUMN}[{i}]",
-                f"{len(row)} vectors, one per caption of data[{i}]",
-                len(array),
-                "Give one vector per caption.",
-            )
+            expected = f"{len(row)} vectors, one per caption of data[{i}]"
+            raise InputError(f"{COLUMN}[{i}]", expected, len(array), "Give one vector per caption.")
     check_dimensions({COLUMN: arrays})
     return arrays

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Ints
-from .errors import InputError, InputImportError, check_kind, errors_of_others, quote_path, quote_value, reason_of
+from .errors import InputError, InputImportError, as_input_errors, check_kind, quote_path, quote_value, reason_of
 from .files import file_sha256, is_regular_file, local_path, path_state, write_folder
 from .meteor15_relations import WORD_BITS, Meteor15Data, Meteor15Lexicon, PhraseTable
 from .meteor15_words import FUNCTION_WORDS, LANGUAGES, Language, Prefixes
@@ -317,7 +317,7 @@ def _program_lines(program: pathlib.Path) -> Callable[[str], list[str]]:
     """Return a function from the name of a text file in the program to its lines."""
 
     def lines(name: str) -> list[str]:
-        with errors_of_others("meteor15_data", f"the file {name} in {program.name}", HOW_TO_GET_DATA):
+        with as_input_errors("meteor15_data", f"the file {name} in {program.name}", HOW_TO_GET_DATA):
             if program.is_dir():
                 data = (program / name).read_bytes()
             else:

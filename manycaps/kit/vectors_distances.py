@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from .arrays import LARGEST_SIZE, Floats, as_numbers, plain_arguments
-from .errors import InputError, InputImportError, errors_of_others, quote_value, reason_of
+from .errors import InputError, InputImportError, as_input_errors, quote_value, reason_of
 from .rows import as_rows
 from .vectors_checks import refuse_zeros
 from .vectors_rows import EmbeddingRows
@@ -250,7 +250,7 @@ def _ask(
     metric: Any, key: str, options: dict[str, Any], references: list[str], predictions: list[str], *, as_lists: bool
 ) -> Any:
     sides = {"references": [[text] for text in references] if as_lists else references, "predictions": predictions}
-    with errors_of_others("distance", "a metric of pairs of texts", "Use another metric.", quote_value(metric.name)):
+    with as_input_errors("distance", "a metric of pairs of texts", "Use another metric.", quote_value(metric.name)):
         result = metric.compute(**sides, **options)
     if not isinstance(result, dict) or key not in result:
         keys = sorted(result) if isinstance(result, dict) else type(result).__name__

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import PIL.Image
 
-from .errors import InputError, InputImportError, InputTypeError, errors_of_others, quote_path, quote_value, reason_of
+from .errors import InputError, InputImportError, InputTypeError, as_input_errors, quote_path, quote_value, reason_of
 from .files import inline_bytes, is_folder, open_regular_file
 from .images import (
     CHECK_PATH,
@@ -156,7 +156,7 @@ def _as_frames(images: Any, where: str) -> FrameList:
 
 def frame_at(source: FrameList, j: int, where: str) -> object:
     """Return one frame, which may fail to decode."""
-    with errors_of_others(f"{where}[{j}]", "a frame that can be decoded", FETCH_AGAIN):
+    with as_input_errors(f"{where}[{j}]", "a frame that can be decoded", FETCH_AGAIN):
         return source.images[j]
 
 

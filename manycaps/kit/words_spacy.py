@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .errors import InputError, InputTypeError, check_installed, errors_of_others, quote_value
+from .errors import InputError, InputTypeError, as_input_errors, check_installed, quote_value
 
 # A word and its part of speech in the Universal Dependencies tag set: "NOUN", "PROPN", "VERB", ...
 TaggedWord = tuple[str, str]
@@ -49,7 +49,7 @@ def load_pipeline(name: str) -> Any:
     """Return the installed spaCy pipeline of that name."""
     spacy = _import_spacy(f"pos={quote_value(name)}")
     fix = "Run `python -m spacy download en_core_web_sm`, or give a pipeline or a function."
-    with errors_of_others("pos", "the name of an installed spaCy pipeline", fix, quote_value(name)):
+    with as_input_errors("pos", "the name of an installed spaCy pipeline", fix, quote_value(name)):
         return spacy.load(name)
 
 

@@ -93,12 +93,11 @@ def check_frames_of_added(module, n_added, options):
     """Raise if rows that were added before were encoded with another number of frames."""
     added = module.load_options["frames"]
     if n_added and options["frames"] != added:
-        raise InputError(
-            "frames",
-            f"{added!r}, with which the rows added before were encoded",
-            f"{options['frames']!r}",
+        expected, fix = (
+            f"{added!r}, as for the rows added before",
             "Give frames= to evaluate.load, or all rows to compute.",
         )
+        raise InputError("frames", expected, repr(options["frames"]), fix)
 
 
 class EmscorePac(CollectionModule, evaluate.Metric):
