@@ -1,7 +1,9 @@
 """CLIP checkpoints: which variants there are, and how they are found, downloaded and read."""
 
+import contextlib
 import hashlib
 import json
+import math
 import os
 import pathlib
 import re
@@ -26,7 +28,7 @@ from .clip_model import (
     read_weights,
     write_safetensors,
 )
-from .errors import InputError, InputTypeError, quote_value, reason_of
+from .errors import InputError, InputTypeError, as_input_errors, check_exclusive, quote_value, reason_of
 from .files import HUB_PREFIX, file_sha256, is_folder, is_path, is_regular_file, local_path, no_such_path, read_json
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -39,8 +41,11 @@ INCEPTION_MEAN = INCEPTION_STD = (0.5, 0.5, 0.5)
 WEIGHTS_NAME = "open_clip_model.safetensors"
 CONFIG_NAME = "open_clip_config.json"
 
-# Largest size of a mean or a deviation of pixels, whose own values go from 0 to 1.
-LARGEST_PIXEL = 1e6
+# What to do with files that do not say what a CLIP needs.
+USE_PUBLISHED = (
+    "Use the files as published, convert the original again with `manycaps convert-checkpoint`, or save a CLIPModel of "
+    "transformers, such as OpenAI's or LAION's, and its processor again with save_pretrained."
+)
 
 
 class Treatment(NamedTuple):
@@ -99,58 +104,40 @@ def variant_name(variant: str | None, option: str = "variant") -> str:
     for name in (variant, f"pac-{variant}"):
         if name in VARIANTS:
             return str(name)
-    raise InputError(
-        option, f"one of {', '.join(VARIANTS)}", quote_value(variant), "For weights of your own give checkpoint=."
-    )
+    expected = f"one of {', '.join(VARIANTS)}"
+    raise InputError(option, expected, quote_value(variant), "For weights of your own give checkpoint=.")
+
+
+def file_error(path: pathlib.Path, expected: str, got: object) -> InputError:
+    """Return the error about a checkpoint, or a file beside it, that says what no CLIP here has."""
+    return InputError("checkpoint", f"{expected} for {path.name}", quote_value(got), USE_PUBLISHED)
+
+
+def refused_file(path: pathlib.Path) -> contextlib.AbstractContextManager[None]:
+    """Name a file where safetensors, or what reads its settings in a `with` statement, refuses it."""
+    return as_input_errors("checkpoint", "a checkpoint with its settings", USE_PUBLISHED, got=path.name)
 
 
 def as_treatment(facts: Mapping[str, Any], path: pathlib.Path) -> Treatment:
     """Check the settings of pixels and activations."""
-    activation = facts["activation"]
-    if activation not in ACTIVATIONS:
-        raise InputError(
-            "checkpoint",
-            f"the activation {' or '.join(ACTIVATIONS)} for {path.name}",
-            quote_value(activation),
-            "Convert the original file again with `manycaps convert-checkpoint`.",
-        )
-    for name in ("mean", "std"):
-        numbers = facts[name]
-        if not isinstance(numbers, list | tuple) or len(numbers) != 3 or not all(map(_is_finite, numbers)):
-            raise _pixels_error(path, name, "three finite numbers", numbers)
-        if name == "std" and min(numbers) <= 0:
-            raise _pixels_error(path, name, "numbers above 0", numbers)
-    return Treatment(activation, tuple(map(float, facts["mean"])), tuple(map(float, facts["std"])))
-
-
-def _is_finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST_PIXEL
-
-
-def _pixels_error(path: pathlib.Path, name: str, expected: str, got: object) -> ValueError:
-    return InputError(
-        "checkpoint",
-        f"{expected} as {name} for {path.name}",
-        quote_value(got),
-        "Write those that the model was trained with, one for each colour.",
-    )
+    if facts["activation"] not in ACTIVATIONS:
+        raise file_error(path, f"the activation {' or '.join(ACTIVATIONS)}", facts["activation"])
+    with refused_file(path):
+        mean, std = (tuple(map(float, facts[name])) for name in ("mean", "std"))
+        if len(mean) != 3 or len(std) != 3 or not min(std) > 0 or not math.isfinite(sum(mean + std)):
+            raise file_error(path, "three finite numbers as mean and as std, std above 0,", (mean, std))
+    return Treatment(facts["activation"], mean, std)
 
 
 def config_treatment(path: pathlib.Path) -> dict[str, Any]:
     """Return the pixels and activations by an open_clip configuration beside the weights."""
     if not path.is_file():
         return {}
-    advice = "Write the folder again with `manycaps convert-checkpoint`."
-    config = read_json(path, "checkpoint", advice)
-    model = config.get("model_cfg") if isinstance(config, dict) else None
-    pixels = config.get("preprocess_cfg", {}) if isinstance(config, dict) else None
-    if not isinstance(model, dict) or not isinstance(pixels, dict):
-        raise InputError("checkpoint", f"model_cfg and preprocess_cfg in {path.name}", quote_value(config), advice)
-    quick = model.get("quick_gelu", False)
-    if not isinstance(quick, bool):
-        raise InputError("checkpoint", f"true or false as quick_gelu in {path.name}", quote_value(quick), advice)
-    treatment = {"activation": ACTIVATIONS[0 if quick else 1]}
-    return treatment | {key: pixels[key] for key in ("mean", "std") if key in pixels}
+    config = read_json(path, "checkpoint", USE_PUBLISHED)
+    with refused_file(path):
+        activation = {True: ACTIVATIONS[0], False: ACTIVATIONS[1]}[config["model_cfg"].get("quick_gelu", False)]
+        pixels = config.get("preprocess_cfg", {}).items()
+        return {"activation": activation} | {key: value for key, value in pixels if key in ("mean", "std")}
 
 
 def read_facts(path: pathlib.Path) -> dict[str, Any]:
@@ -159,30 +146,8 @@ def read_facts(path: pathlib.Path) -> dict[str, Any]:
 
     if path.suffix != ".safetensors":
         return {}
-    safe_open = safetensors.safe_open
-    try:
-        with safe_open(path, "np") as file:
-            facts = (file.metadata() or {}).get("manycaps")
-    except Exception as error:  # safetensors raises its own kinds, and OSError
-        raise InputError(
-            "checkpoint", "a safetensors file", f"{path.name}, which is not whole ({error})", "Copy it again."
-        ) from error
-    try:
-        noted = json.loads(facts) if facts else {}
-    except (ValueError, RecursionError) as error:
-        raise _facts_error(path, reason_of(error)) from error
-    if not isinstance(noted, dict):
-        raise _facts_error(path, type(noted).__name__)
-    return noted
-
-
-def _facts_error(path: pathlib.Path, got: str) -> ValueError:
-    return InputError(
-        "checkpoint",
-        f"an object in JSON as the note `manycaps` of {path.name}",
-        got,
-        "Convert the original file again with `manycaps convert-checkpoint`.",
-    )
+    with refused_file(path), safetensors.safe_open(path, "np") as file:
+        return {**json.loads((file.metadata() or {}).get("manycaps", "{}"))}
 
 
 # File names of `CLIPModel.save_pretrained`, and of its processor, whose older form has the second name.
@@ -213,26 +178,15 @@ def check_model(options: Mapping[str, Any]) -> None:
     """Raise unless the options model and processor have legal values, and no other option names weights as well."""
     model, processor = options.get("model"), options.get("processor")
     if model is not None and not isinstance(model, str | os.PathLike) and not is_model(model):
-        raise InputTypeError(
-            "model",
-            "a transformers.CLIPModel or the folder of one",
-            type(model).__name__,
-            "For weights of open_clip give checkpoint=.",
-        )
-    named = [name for name in ("checkpoint", "variant") if options.get(name) is not None]
-    if model is not None and named:
-        raise InputError("model", f"no {named[0]} beside it", "both", "Leave one of them out.")
+        expected, fix = "a transformers.CLIPModel or the folder of one", "For weights of open_clip give checkpoint=."
+        raise InputTypeError("model", expected, type(model).__name__, fix)
+    for name in ("checkpoint", "variant"):
+        check_exclusive({"model": model, name: options.get(name)})
     if processor is not None and not hasattr(processor, "to_json_string"):
-        raise InputTypeError(
-            "processor",
-            "a transformers.AutoProcessor",
-            type(processor).__name__,
-            "Leave it out for the pixels of OpenAI's models.",
-        )
+        fix = "Leave it out for the pixels of OpenAI's models."
+        raise InputTypeError("processor", "a transformers.AutoProcessor", type(processor).__name__, fix)
     if processor is not None and not is_model(model):
-        raise InputError(
-            "processor", "a model in memory beside it", "none", "Leave it out: a folder has its own files."
-        )
+        raise InputError("processor", "a model in memory", "none", "Leave processor out: a folder has its own files.")
 
 
 def is_transformers_folder(folder: pathlib.Path) -> bool:
@@ -259,29 +213,28 @@ def folder_weights(folder: pathlib.Path) -> pathlib.Path:
     """Return the file with the weights of a model's folder; ValueError if there are none as safetensors in one file."""
     path = folder / WEIGHTS_FILE
     if not is_regular_file(path):
-        raise InputError(
-            "checkpoint",
-            f"{WEIGHTS_FILE} in the folder {folder}",
-            "none; pickled weights are not read, as they can run code, and neither are weights in several files",
-            "Save the model again with CLIPModel.save_pretrained(FOLDER, max_shard_size='50GB').",
-        )
+        got = "none; pickled weights are not read, as they can run code, and neither are weights in several files"
+        fix = "Save the model again with CLIPModel.save_pretrained(FOLDER, max_shard_size='50GB')."
+        raise InputError("checkpoint", f"{WEIGHTS_FILE} in the folder {folder}", got, fix)
     return path
 
 
 def folder_settings(folder: pathlib.Path) -> Settings:
     """Return the settings of a model's folder."""
-    advice = "Save model and processor again with save_pretrained."
-    config = read_json(folder / CONFIG_FILE, "checkpoint", advice)
+    config = read_json(folder / CONFIG_FILE, "checkpoint", USE_PUBLISHED)
     pixel_file = next((folder / name for name in PIXEL_FILES if is_regular_file(folder / name)), None)
-    pixels = {} if pixel_file is None else read_json(pixel_file, "checkpoint", advice)
+    pixels = {} if pixel_file is None else read_json(pixel_file, "checkpoint", USE_PUBLISHED)
     return _settings(config, pixels, folder)
 
 
 def read_model(model: Any, processor: Any) -> tuple[Weights, Settings, str]:
     """Read a model in memory: what it holds now, so that training it further changes nothing here."""
     path = pathlib.Path(type(model).__name__)
-    pixels = {} if processor is None else _json_of(getattr(processor, "image_processor", processor), path)
-    settings = _settings(_json_of(model.config, path), pixels, path)
+    with refused_file(path):
+        config = json.loads(model.config.to_json_string())
+        eyes = getattr(processor, "image_processor", processor)
+        pixels = {} if eyes is None else json.loads(eyes.to_json_string())
+    settings = _settings(config, pixels, path)
     weights = {name: tensor.detach().cpu().float().clone() for name, tensor in model.state_dict().items()}
     digest = hashlib.sha256()
     for name, tensor in sorted(weights.items()):
@@ -290,74 +243,39 @@ def read_model(model: Any, processor: Any) -> tuple[Weights, Settings, str]:
     return openai_names(weights), settings, digest.hexdigest()
 
 
-def _json_of(described: Any, path: pathlib.Path) -> Any:
-    """Return a configuration as its file would be."""
-    try:
-        return json.loads(described.to_json_string())
-    except Exception as error:  # whatever a stand-in for a configuration raises
-        raise InputError(
-            "model",
-            f"a configuration of transformers for {path.name}",
-            f"{type(described).__name__} ({reason_of(error)})",
-            "Load it with transformers.CLIPModel.from_pretrained.",
-        ) from error
-
-
 def _settings(config: Any, pixels: Any, path: pathlib.Path) -> Settings:
-    kind = config.get("model_type") if isinstance(config, Mapping) else type(config).__name__
-    if kind != "clip":
-        raise _refusal(path, "model_type 'clip'", kind)
-    heads, activations = [], set()
-    for name, default in HEADS.items():
-        tower = config.get(name)
-        if not isinstance(tower, Mapping) or not isinstance(tower.get("hidden_size"), int):
-            raise _refusal(path, f"{name} with its hidden_size", tower)
-        n_heads = tower.get("num_attention_heads", default)
-        if not isinstance(n_heads, int) or n_heads < 1 or tower["hidden_size"] % n_heads:
-            raise _refusal(path, f"num_attention_heads that divide the width {tower['hidden_size']}", n_heads)
-        if abs(tower.get("layer_norm_eps", 1e-5) - 1e-5) > ROUNDING:
-            raise _refusal(path, "a layer_norm_eps of 1e-05", tower["layer_norm_eps"])
-        heads.append(n_heads)
-        activations.add(tower.get("hidden_act", ACTIVATIONS[0]))
-    if len(activations) > 1:
-        raise _refusal(path, "one hidden_act of both encoders", sorted(map(str, activations)))
-    eyes = config["vision_config"]
-    _check_sizes(eyes.get("image_size", 224), eyes.get("patch_size", 32), pixels, path)
-    image = pixels.get("image_processor", pixels)
-    facts = {"mean": image.get("image_mean", OPENAI_MEAN), "std": image.get("image_std", OPENAI_STD)}
-    return Settings(as_treatment(facts | {"activation": activations.pop()}, path), (heads[0], heads[1]))
+    """Return what a configuration says; raise where it says what would give other numbers here."""
+    with refused_file(path):
+        if config.get("model_type") != "clip":
+            raise file_error(path, "model_type 'clip'", config.get("model_type"))
+        towers = [config[name] for name in HEADS]
+        if any(abs(tower.get("layer_norm_eps", 1e-5) - 1e-5) > ROUNDING for tower in towers):
+            raise file_error(path, "a layer_norm_eps of 1e-05", [tower.get("layer_norm_eps") for tower in towers])
+        activations = {tower.get("hidden_act", ACTIVATIONS[0]) for tower in towers}
+        if len(activations) > 1:
+            raise file_error(path, "one hidden_act of both encoders", sorted(activations))
+        image = pixels.get("image_processor", pixels)
+        _check_sizes(towers[0].get("image_size", 224), image, path)
+        facts = {"mean": image.get("image_mean", OPENAI_MEAN), "std": image.get("image_std", OPENAI_STD)}
+        heads = [int(config[name].get("num_attention_heads", default)) for name, default in HEADS.items()]
+        return Settings(as_treatment(facts | {"activation": activations.pop()}, path), (heads[0], heads[1]))
 
 
-def _check_sizes(size: Any, patch: Any, pixels: Any, path: pathlib.Path) -> None:
+def _check_sizes(size: int, image: Mapping[str, Any], path: pathlib.Path) -> None:
     """Raise unless images are scaled to the model's size as all are here: bicubic, the middle cut out, then scaled."""
-    if not isinstance(size, int) or not isinstance(patch, int) or patch < 1 or size % patch:
-        raise _refusal(path, "an image_size of whole patches", f"{size} and {patch}")
-    image = pixels.get("image_processor", pixels) if isinstance(pixels, Mapping) else pixels
-    if not isinstance(image, Mapping):
-        raise _refusal(path, "settings of pixels", image)
     switches = [image.get(f"do_{step}", True) for step in ("resize", "center_crop", "rescale", "normalize")]
     shortest, crop = image.get("size", size), image.get("crop_size", size)
     shortest = shortest.get("shortest_edge") if isinstance(shortest, Mapping) else shortest
     crop = (crop.get("height"), crop.get("width")) if isinstance(crop, Mapping) else (crop, crop)
-    scale = image.get("rescale_factor", 1 / 255)
     as_expected = (
         all(switches)
         and (shortest, crop) == (size, (size, size))
         and image.get("resample", BICUBIC) == BICUBIC
-        and abs(scale - 1 / 255) < ROUNDING
+        and abs(image.get("rescale_factor", 1 / 255) - 1 / 255) < ROUNDING
     )
     if not as_expected:
         asked = f"scaled bicubically to {size}, cropped to {size} x {size}, divided by 255 and normalised"
-        raise _refusal(path, f"images {asked}", dict(image))
-
-
-def _refusal(path: pathlib.Path, expected: str, got: object) -> ValueError:
-    return InputError(
-        "checkpoint",
-        f"{expected} for {path.name}",
-        quote_value(got),
-        "Give a CLIPModel of transformers, such as OpenAI's or LAION's, with its own processor.",
-    )
+        raise file_error(path, f"images {asked}", dict(image))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -434,12 +352,8 @@ def local_checkpoint(
         if not is_path(given):
             return None
     elif {given, f"pac-{given}"} & VARIANTS.keys():
-        raise InputError(
-            option,
-            "a file, a folder or a Hub repository",
-            f"{given!r}, the name of published weights",
-            f"Give variant={given!r} and no {option}.",
-        )
+        advice = f"{given!r}, the name of published weights", f"Give variant={given!r} and no {option}."
+        raise InputError(option, "a file, a folder or a Hub repository", *advice)
     raise InputError(option, "a file, a folder or a Hub repository", *no_such_path(given))
 
 
@@ -475,12 +389,7 @@ def _from_hub(repository: str, name: str, variant: Variant, option: str = "check
     if path is None and refusal is not None:
         raise _hub_error(repository, refusal, option) from None
     if path is None:
-        raise InputError(
-            "checkpoint",
-            f"{WEIGHTS_NAME} in the Hub repository {repository}",
-            "none",
-            "Upload the folder that `manycaps convert-checkpoint` writes.",
-        )
+        raise InputError("checkpoint", f"{WEIGHTS_NAME} in the Hub repository {repository}", "none", USE_PUBLISHED)
     treatment, heads = _settings_of(path, config, variant)
     return Checkpoint(path, name, repository, file_sha256(path), treatment, heads)
 
@@ -517,16 +426,13 @@ def _cached_file(repository: str, name: str) -> pathlib.Path | None:
 
 
 def _hub_error(repository: str, cause: Exception, option: str) -> ValueError:
-    first_line = next(iter(str(cause).strip().splitlines()), "no reason given")
+    reason = reason_of(OSError(str(cause).strip().partition("\n")[0] or "no reason given"))
     by_hand = f"its {WEIGHTS_NAME} by hand and give checkpoint='path/to/{WEIGHTS_NAME}'"
     if option == "model":
         by_hand = f"its {CONFIG_FILE} and {WEIGHTS_FILE} by hand and give model='path/to/their/folder'"
-    return InputError(
-        option,
-        f"the Hub repository {repository}",
-        f"none, the Hub did not return it ({type(cause).__name__}: {first_line})",
-        f"Check name and network, or download {by_hand}; relative paths start at {pathlib.Path.cwd()}.",
-    )
+    got = f"none, the Hub did not return it ({type(cause).__name__}: {reason})"
+    fix = f"Check name and network, or download {by_hand}; relative paths start at {pathlib.Path.cwd()}."
+    return InputError(option, f"the Hub repository {repository}", got, fix)
 
 
 def _settings_of(path: pathlib.Path, config: pathlib.Path | None, variant: Variant) -> Settings:
@@ -543,12 +449,7 @@ def _weights_of(folder: pathlib.Path) -> pathlib.Path:
     if not path.is_file() and is_transformers_folder(folder):
         return folder_weights(folder)
     if not path.is_file():
-        raise InputError(
-            "checkpoint",
-            f"{WEIGHTS_NAME} in the folder {folder}",
-            "none",
-            "Give the path of a file, or a folder that `manycaps convert-checkpoint` wrote.",
-        )
+        raise InputError("checkpoint", f"{WEIGHTS_NAME} in the folder {folder}", "none", USE_PUBLISHED)
     return path
 
 
@@ -560,8 +461,8 @@ def cached_weights_path(name: str) -> pathlib.Path:
 
 def convert_checkpoint(source: pathlib.Path, target: pathlib.Path, facts: Mapping[str, Any]) -> None:
     """Check that a checkpoint is a CLIP, then write it atomically as safetensors in float32, with LoRA merged."""
-    weights = merge_lora(read_weights(source))
-    network = build_network(weights, facts["activation"])
+    weights = merge_lora(read_weights(source), source.name)
+    network = build_network(weights, facts["activation"], file=source.name)
     temporary = target.with_suffix(f".{os.getpid()}.incomplete")
     try:
         metadata = {"format": "pt", "manycaps": json.dumps(dict(facts))}

@@ -226,12 +226,8 @@ def inverse_document_frequency(frequency: TokenFrequency, start: int, end: int) 
     known |= {PADDING: 0.0, start: 0.0, end: 0.0}
     known[end] = math.fsum(known.values()) / len(known)
     if known[end] == 0:
-        raise InputError(
-            "idf",
-            "captions that differ in their words",
-            f"{n} with the same, which have weight 0",
-            f"Give idf=False, or a table. {HOW_TO_MAKE_A_TABLE}",
-        )
+        fix = f"Give idf=False, or a table. {HOW_TO_MAKE_A_TABLE}"
+        raise InputError("idf", "captions that differ in their words", f"{n} with the same, which have weight 0", fix)
     return TokenWeights(known, math.log(n + 1))
 
 
@@ -261,9 +257,6 @@ def load_token_frequency(
     for token in counts:
         if token not in vocabulary:
             raise InputError(
-                f"idf[{quote_value(token)}]",
-                "a token of CLIP's vocabulary, such as 'dog</w>'",
-                "none",
-                HOW_TO_MAKE_A_TABLE,
+                f"idf[{quote_value(token)}]", "a token of CLIP, such as 'dog</w>'", "none", HOW_TO_MAKE_A_TABLE
             )
     return TokenFrequency({vocabulary[token]: count for token, count in counts.items()}, n_documents)

@@ -33,7 +33,7 @@ from .clip_model import (
     openai_names,
     read_weights,
 )
-from .errors import InputError, InputTypeError, check_installed, quote_value
+from .errors import InputError, check_installed, check_kind, quote_value
 from .files import is_folder, local_path, path_state
 from .images import scaler_name
 from .options import (
@@ -75,13 +75,7 @@ def choose_variant(variant: str | None, config_name: str | None) -> str:
 
 def check_checkpoint(name: str, checkpoint: object) -> None:
     """Raise unless `checkpoint` is a path."""
-    if not isinstance(checkpoint, str | os.PathLike):
-        raise InputTypeError(
-            name,
-            "a path or a Hub repository",
-            type(checkpoint).__name__,
-            "Save the weights with torch.save or safetensors and give the path.",
-        )
+    check_kind(name, checkpoint, str | os.PathLike, "a path or a Hub repository", "Save the weights and give the path.")
 
 
 # Options that decide the model; given at load time only, since images are encoded when they are added.
@@ -166,8 +160,7 @@ def long_captions_name(options: Mapping[str, Any]) -> str | None:
 
 def check_prompt(prompt: object) -> None:
     """Raise unless `prompt` is a string."""
-    if not isinstance(prompt, str):
-        raise InputTypeError("prompt", "a string", type(prompt).__name__, "Give '' for no prompt.")
+    check_kind("prompt", prompt, str, "a string", "Give '' for no prompt.")
 
 
 def with_prompt(prompt: str, captions: Iterable[str]) -> list[str]:
@@ -365,7 +358,7 @@ class ClipEncoder:
             self._state = self._files_state()
             checkpoint, file, read = self._find()
             device = str(as_device(self.options["device"]))
-            settings = {**checkpoint.treatment._asdict(), "heads": checkpoint.heads}
+            settings = {**checkpoint.treatment._asdict(), "heads": checkpoint.heads, "file": checkpoint.path.name}
             settings |= {"device": device} | {name: self.options[name] for name in ("dtype", "compile")}
             shared = LOADED.get((file, *settings.values()), lambda: ClipModel(read(), **settings))
             self._loaded = shared, checkpoint
@@ -398,7 +391,7 @@ class ClipEncoder:
         def read() -> Weights:
             weights = read_weights(path)
             # Without a configuration nothing says how many heads transformers' names stand for.
-            return merge_lora(weights if checkpoint.heads is None else openai_names(weights))
+            return merge_lora(weights if checkpoint.heads is None else openai_names(weights), path.name)
 
         return checkpoint, file, read
 

@@ -14,7 +14,7 @@ import PIL.Image
 from .arrays import map_in_order
 from .clip_encoder import ClipEncoder
 from .clip_model import FeatureError
-from .errors import InputError, InputTypeError
+from .errors import InputError, InputTypeError, check_n_rows
 from .images import as_image_source, as_model_pixels, as_numpy, as_rgb_image, decode_values, is_array, is_one_image
 from .rows import check_no_table
 from .vectors_checks import as_features
@@ -156,19 +156,11 @@ def ready_features(image: object, where: str, d: int, whose: str) -> np.ndarray:
     array = as_numpy(image, where) if is_vector(image) else None
     if array is None or not np.issubdtype(array.dtype, np.floating):
         kind = type(image).__name__ if array is None else f"{array.dtype} of shape {array.shape}"
-        raise InputTypeError(
-            where,
-            "features of an image, floats of shape (d,)",
-            kind,
-            (
-                "Captions as embeddings go with images as features of the same model, and pictures with captions "
-                "as words."
-            ),
-        )
+        fix = "Embedded captions go with image features of the same model, and pictures with captions as words."
+        raise InputTypeError(where, "features of an image, floats of shape (d,)", kind, fix)
     if array.shape != (d,):
-        raise InputError(
-            where, f"{d} features per image, as {whose}", len(array), "Encode the image with the same checkpoint."
-        )
+        expected = f"{d} features per image, as {whose}"
+        raise InputError(where, expected, len(array), "Encode the image with the same checkpoint.")
     return as_features(array[None], lambda _: where, "image")[0]
 
 
@@ -185,16 +177,7 @@ def check_image_column(images: object) -> None:
 
 def check_item_count(n_predictions: int, n_items: int, item: str) -> None:
     """Raise unless there are as many items, images or videos, as rows of captions."""
-    if n_predictions != n_items:
-        raise InputError(
-            f"{item}s",
-            f"one {item} for each of the {n_predictions} rows of predictions",
-            n_items,
-            (
-                f"Row i of both columns belongs together; several captions of {('an' if item == 'image' else 'a')} "
-                f"{item} go into one list."
-            ),
-        )
+    check_n_rows(f"{item}s", n_items, "predictions", n_predictions, item)
 
 
 def as_stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .errors import InputError, first_names
+from .errors import InputError, as_input_errors, first_names, quote_value
 from .vectors_models import as_device, network_arithmetic, network_loading
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -24,22 +24,17 @@ HOW_TO_GET_LIBRARIES = "Run `pip install 'manycaps[clip]'`, or `pip install torc
 if TYPE_CHECKING:
     import torch
 
+# What to do with a file that cannot be read without running code.
+HOW_TO_GET_TENSORS = (
+    "It was not run. Download the file again, or convert it on the machine that made it: "
+    "torch.save({'state_dict': model.state_dict()}, path)."
+)
+
 # Numerator of the factor alpha / r of a LoRA update: the PAC-S++ files have alpha 1, rank 4.
 LORA_ALPHA = 1.0
 
 # Entries of OpenAI's own state dicts that describe the model and are no weights.
 DESCRIPTIVE_KEYS = frozenset({"input_resolution", "context_length", "vocab_size"})
-
-# Weights from whose shapes the architecture is read.
-SHAPE_KEYS = {
-    "visual.conv1.weight": 4,
-    "visual.positional_embedding": 2,
-    "visual.proj": 2,
-    "positional_embedding": 2,
-    "text_projection": 2,
-    "token_embedding.weight": 2,
-    "ln_final.weight": 1,
-}
 
 # Channels of one attention head in every CLIP vision transformer and its text encoder (open_clip, model.py).
 HEAD_WIDTH = 64
@@ -79,7 +74,20 @@ TRANSFORMERS_NAMES = {
     ".mlp.fc2.": ".mlp.c_proj.",
 }
 
+# What to do with a file that is no CLIP.
+USE_AS_PUBLISHED = "Use the file as published, or the state dict of a CLIP vision transformer under OpenAI's names."
+
 Weights = dict[str, "torch.Tensor"]
+
+
+def weights_error(expected: str, got: object) -> InputError:
+    """Return the error about weights that are no CLIP's."""
+    return InputError("checkpoint", expected, got, USE_AS_PUBLISHED)
+
+
+def refused_weights(file: str) -> contextlib.AbstractContextManager[None]:
+    """Name the file where torch or open_clip refuse weights that are no CLIP's in a `with` statement."""
+    return as_input_errors("checkpoint", "the weights of a CLIP vision transformer", USE_AS_PUBLISHED, file)
 
 
 def read_weights(path: pathlib.Path) -> Weights:
@@ -99,38 +107,17 @@ def read_weights(path: pathlib.Path) -> Weights:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except ImportError:  # a library of ours that is missing: says so itself
         raise
-    except Exception as error:  # torch, pickle, zip and safetensors each raise their own
-        raise InputError(
-            "checkpoint",
-            "a file of tensors",
-            f"{path.name}, which is {_unreadable_kind(path)} ({type(error).__name__})",
-            (
-                "It was not run. Download the file again, or convert it on the machine that made it: "
-                "torch.save({'state_dict': model.state_dict()}, path)."
-            ),
-        ) from error
+    except (
+        Exception
+    ) as error:  # torch, pickle, zip and safetensors each raise their own; torch's texts advise to run it
+        kind = "a TorchScript program" if _is_torchscript(path) else "damaged, or holds more than tensors"
+        got = f"{path.name}, which is {kind} ({type(error).__name__})"
+        raise InputError("checkpoint", "a file of tensors", got, HOW_TO_GET_TENSORS) from error
     weights = content.get("state_dict", content) if isinstance(content, Mapping) else content
-    if not isinstance(weights, Mapping) or not all(_is_weight(*item) for item in weights.items()):
-        raise InputError(
-            "checkpoint",
-            "a dict of tensors, bare or under the key 'state_dict'",
-            f"{path.name} with {_describe_content(content)}",
-            "Save model.state_dict() and give that file.",
-        )
+    if not isinstance(weights, Mapping) or not all(isinstance(tensor, torch.Tensor) for tensor in weights.values()):
+        got = f"{path.name} with {quote_value(list(weights) if isinstance(weights, Mapping) else weights)}"
+        raise InputError("checkpoint", "a dict of tensors, bare or under the key 'state_dict'", got, HOW_TO_GET_TENSORS)
     return dict(weights)
-
-
-def _is_weight(name: object, value: object) -> bool:
-    """Whether an entry of a state dict is a name and a plain tensor of numbers in memory."""
-    import torch
-
-    return (
-        isinstance(name, str)
-        and isinstance(value, torch.Tensor)
-        and value.layout == torch.strided
-        and value.device.type == "cpu"
-        and not (value.is_quantized or value.is_complex())
-    )
 
 
 def write_safetensors(weights: Weights, path: pathlib.Path, metadata: Mapping[str, str]) -> None:
@@ -140,7 +127,7 @@ def write_safetensors(weights: Weights, path: pathlib.Path, metadata: Mapping[st
     safetensors.torch.save_file({name: tensor.contiguous() for name, tensor in weights.items()}, path, dict(metadata))
 
 
-def merge_lora(weights: Weights) -> Weights:
+def merge_lora(weights: Weights, file: str = "a state dict") -> Weights:
     """Add low-rank updates to the weights they belong to, where the file has any.
 
     W + (alpha / r) B A (Hu et al., 2021, equation 3, https://arxiv.org/abs/2106.09685), by the names and shapes of
@@ -149,19 +136,14 @@ def merge_lora(weights: Weights) -> Weights:
     made without them.
 
     Takes a state dict with or without LoRA entries, and returns it without. Raises ValueError for an update without its
-    weight, or without its other factor, or of another shape.
+    weight, or without one of its factors, or of another shape.
     """
-    merged = {name: tensor for name, tensor in weights.items() if "lora_" not in name}
-    for name in (name for name in weights if "lora_" in name):
-        # `attn.in_proj_weight_lora_A` belongs to `attn.in_proj_weight`, `conv1.lora_A` to `conv1.weight`.
-        stem, factor = name[: -len("lora_A")], name[-len("lora_A") :]
-        target = stem.removesuffix("_") if stem.endswith("_") else stem + "weight"
-        partner = stem + ("lora_B" if factor == "lora_A" else "lora_A")
-        if target not in weights or partner not in weights:
-            missing = target if target not in weights else partner
-            raise InputError("checkpoint", f"{missing} beside {name}", "no such tensor", "Use the file as published.")
-        if factor == "lora_A" and ".mlp." not in name:
-            merged[target] = _lora_sum(weights, target, name, partner)
+    with refused_weights(file):
+        merged = {name: tensor for name, tensor in weights.items() if "lora_" not in name}
+        for stem in {name[: -len("lora_A")] for name in weights if "lora_" in name and ".mlp." not in name}:
+            # `attn.in_proj_weight_lora_A` belongs to `attn.in_proj_weight`, `conv1.lora_A` to `conv1.weight`.
+            target = stem.removesuffix("_") if stem.endswith("_") else stem + "weight"
+            merged[target] = _lora_sum(weights[target], weights[stem + "lora_A"], weights[stem + "lora_B"])
     return merged
 
 
@@ -198,127 +180,34 @@ def join_positions(weights: Weights) -> Weights:
 
     if STRETCHED_KEY not in weights:
         return weights
-    first, second = weights.get("positional_embedding"), weights[STRETCHED_KEY]
-    is_pair = first is not None and first.ndim == 2 and first.shape == second.shape and second.is_floating_point()
-    if first is None or not is_pair or len(first) <= KEPT_POSITIONS:
-        got = "none" if first is None else f"{tuple(first.shape)}"
-        raise InputError(
-            "checkpoint",
-            f"positional_embedding and {STRETCHED_KEY} of one shape with more than {KEPT_POSITIONS} rows",
-            f"{got} and {tuple(second.shape)} of {second.dtype}",
-            "Use the file as published.",
-        )
+    first, second = weights["positional_embedding"], weights[STRETCHED_KEY]
+    if first.shape != second.shape or len(first) <= KEPT_POSITIONS:
+        got = f"{tuple(first.shape)} and {tuple(second.shape)}"
+        raise weights_error(f"two tables of positions of one shape with more than {KEPT_POSITIONS} rows", got)
     joined = torch.cat((first[:KEPT_POSITIONS].float(), second[KEPT_POSITIONS:].float()))
     rest = {name: tensor for name, tensor in weights.items() if name != STRETCHED_KEY}
     return rest | {"positional_embedding": joined}
 
 
-def check_shape_keys(weights: Weights) -> None:
-    """Raise unless the weights whose shapes give the architecture exist, each with its number of dimensions."""
-    missing = [name for name in SHAPE_KEYS if name not in weights]
+def check_architecture(weights: Weights) -> None:
+    """Raise where shapes say what would give wrong numbers or take all memory; open_clip refuses the others."""
+    n_words, n_tokens = len(weights["token_embedding.weight"]), len(weights["positional_embedding"])
+    n_pixels = math.isqrt(len(weights["visual.positional_embedding"])) * weights["visual.conv1.weight"].shape[-1]
+    if n_words != N_WORDS:
+        raise weights_error(f"a vocabulary of {N_WORDS:,} tokens", f"{n_words:,}")
+    if not 3 <= n_tokens <= MOST_TOKENS:
+        raise weights_error(f"texts of 3 to {MOST_TOKENS:,} tokens", f"{n_tokens:,}")
+    if n_pixels > MOST_PIXELS:
+        raise weights_error(f"images of at most {MOST_PIXELS:,} pixels a side", f"{n_pixels:,}")
     no_floats = [f"{name} of {tensor.dtype}" for name, tensor in weights.items() if not tensor.is_floating_point()]
-    misshapen = [
-        f"{name} {tuple(weights[name].shape)} instead of {n_dimensions} dimensions, none of them 0"
-        for name, n_dimensions in SHAPE_KEYS.items()
-        if name in weights and (weights[name].ndim != n_dimensions or not weights[name].numel())
-    ]
-    if missing or no_floats or misshapen:
-        raise _weights_error(missing, no_floats, misshapen)
+    if no_floats:
+        raise weights_error("weights that are floats", first_names(no_floats))
 
 
-def check_architecture(weights: Weights, n_layers: Sequence[int], heads: tuple[int, int] | None) -> None:
-    """Raise unless shapes are a CLIP's: violations would fail deep in a library, or not at all.
-
-    Layers and heads: the image encoder's and the text encoder's.
-    """
-    sizes = {name: len(weights[name]) for name in SHAPE_KEYS}
-    n_places, text_width = sizes["visual.positional_embedding"], sizes["ln_final.weight"]
-    n_tokens, n_words = sizes["positional_embedding"], sizes["token_embedding.weight"]
-    conv_shape = tuple(weights["visual.conv1.weight"].shape)
-    width, channels, height, length = conv_shape
-    grid = math.isqrt(max(n_places - 1, 0))
-    head_width = min(HEAD_WIDTH, width) if heads is None else heads[0]  # or how many: either has to divide the width
-    n_heads = max(1, text_width // HEAD_WIDTH) if heads is None else heads[1]
-    demands = {
-        "square kernels of 3 colours": (channels == 3 and height == length, f"{conv_shape}"),
-        "a square grid of patches and a class token": (grid > 0 and grid**2 == n_places - 1, f"{n_places} positions"),
-        f"images of at most {MOST_PIXELS} pixels a side": (grid * height <= MOST_PIXELS, f"{grid * height}"),
-        "at least one layer in each encoder": (min(n_layers) > 0, f"{n_layers[0]} and {n_layers[1]}"),
-        "an image encoder of whole heads": (width % head_width == 0, f"a width of {width}"),
-        "a text encoder of whole heads": (text_width % n_heads == 0, f"a width of {text_width}"),
-        f"texts of 3 to {MOST_TOKENS} tokens": (3 <= n_tokens <= MOST_TOKENS, f"{n_tokens}"),
-        f"a vocabulary of {N_WORDS:,} tokens": (n_words == N_WORDS, f"{n_words:,}"),
-    }
-    for demand, (is_met, got) in demands.items():
-        if not is_met:
-            raise InputError("checkpoint", demand, got, "Give the state dict of a CLIP vision transformer.")
-
-
-def check_weights(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise unless names and shapes are exactly those expected, and every value is finite."""
-    import torch
-
-    missing = [name for name in shapes if name not in weights]
-    unknown = [name for name in weights if name not in shapes]
-    misshapen = [
-        f"{name} {tuple(weights[name].shape)} instead of {shape}"
-        for name, shape in shapes.items()
-        if name in weights and tuple(weights[name].shape) != shape
-    ]
-    if missing or unknown or misshapen:
-        raise _weights_error(missing, unknown, misshapen)
-    bad = [name for name, tensor in weights.items() if not torch.isfinite(tensor).all()]
-    if bad:
-        raise InputError(
-            "checkpoint",
-            "finite weights",
-            f"NaN or infinity in {first_names(bad)}",
-            "Its training diverged or the file is damaged: use another one.",
-        )
-
-
-def _lora_sum(weights: Weights, target: str, name_a: str, name_b: str) -> "torch.Tensor":
-    weight, a, b = weights[target].float(), weights[name_a].float(), weights[name_b].float()
-    if not (weight.ndim in (2, 4) and a.ndim == b.ndim == 2 and weight.numel() and a.numel() and b.numel()):
-        raise InputError(
-            "checkpoint",
-            f"matrices {name_b} and {name_a} and a weight {target}",
-            f"the shapes {tuple(b.shape)}, {tuple(a.shape)} and {tuple(weight.shape)}",
-            "Use the file as published.",
-        )
+def _lora_sum(weight: "torch.Tensor", a: "torch.Tensor", b: "torch.Tensor") -> "torch.Tensor":
     # A convolution's factors have r rows for each row of the kernel: (r k, in k) and (out k, r k).
     rank = len(a) // weight.shape[-1] if weight.ndim == 4 else len(a)
-    if not rank or b.shape[1] != len(a) or b.shape[0] * a.shape[1] != weight.numel():
-        raise InputError(
-            "checkpoint",
-            f"{name_b} times {name_a} to have {weight.numel()} values for {target}",
-            f"{tuple(b.shape)} times {tuple(a.shape)}",
-            "Use the file as published.",
-        )
-    return weight + LORA_ALPHA / rank * (b @ a).reshape(weight.shape)
-
-
-def _weights_error(missing: Sequence[str], unknown: Sequence[str], misshapen: Sequence[str]) -> ValueError:
-    kinds = (("missing", missing), ("unknown", unknown), ("of another shape", misshapen))
-    got = "; ".join(f"{len(names)} {kind}: {first_names(names)}" for kind, names in kinds if names)
-    return InputError(
-        "checkpoint",
-        "the weights of a CLIP vision transformer under OpenAI's names",
-        got,
-        "Give the state dict of such a model; `manycaps convert-checkpoint` checks a file.",
-    )
-
-
-def _unreadable_kind(path: pathlib.Path) -> str:
-    if path.suffix == ".safetensors":
-        return "an incomplete safetensors file"
-    try:
-        is_archive = zipfile.is_zipfile(path)
-    except zipfile.BadZipFile:  # one that says to have other parts
-        is_archive = False
-    if not is_archive:
-        return "damaged, not a torch file, or one with Python code in it"
-    return "a TorchScript program" if _is_torchscript(path) else "a pickle with more than tensors in it"
+    return weight.float() + LORA_ALPHA / rank * (b.float() @ a.float()).reshape(weight.shape)
 
 
 def _is_torchscript(path: pathlib.Path) -> bool:
@@ -328,12 +217,6 @@ def _is_torchscript(path: pathlib.Path) -> bool:
             return any("/code/" in name for name in archive.namelist())
     except Exception:  # no archive, or a damaged one, at which zipfile raises more than its own
         return False
-
-
-def _describe_content(content: object) -> str:
-    if isinstance(content, Mapping):
-        return "the keys " + first_names(str(key) for key in content)
-    return type(content).__name__
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -376,24 +259,21 @@ class ClipTokens(NamedTuple):
     truncated: bool
 
 
+# What to do about features that are not usable.
+USE_OTHER_WEIGHTS = "Use dtype='float32', or another checkpoint."
+
+
 class FeatureError(ValueError):
     """Features without a cosine: NaN, infinite, or all 0."""
 
     def __init__(self, place: int, got: str) -> None:
-        super().__init__(
-            f"checkpoint: expected finite features that are not all 0, got {got}. Use dtype='float32', or another "
-            "checkpoint."
-        )
+        super().__init__(f"checkpoint: expected finite features that are not all 0, got {got}. {USE_OTHER_WEIGHTS}")
         self.place, self.got = place, got
 
     def with_place(self, where: str, checkpoint: str) -> ValueError:
         """Return the error with the input and the checkpoint in its message."""
-        return InputError(
-            where,
-            "finite features that are not all 0",
-            f"{self.got} from the checkpoint {checkpoint}",
-            "Use dtype='float32', or another checkpoint.",
-        )
+        got = f"{self.got} from the checkpoint {checkpoint}"
+        return InputError(where, "finite features that are not all 0", got, USE_OTHER_WEIGHTS)
 
 
 class ClipModel:
@@ -408,6 +288,7 @@ class ClipModel:
         dtype: one of `DTYPES`.
         compile: whether to run the encoders through `torch.compile`.
         heads: attention heads of the image and the text encoder; None for one of `HEAD_WIDTH` numbers each.
+        file: where the weights come from, for messages.
     """
 
     def __init__(
@@ -421,13 +302,14 @@ class ClipModel:
         dtype: str = "float32",
         compile: bool = False,  # noqa: A002, the name of the torch function that it switches on
         heads: tuple[int, int] | None = None,
+        file: str = "a state dict",
     ) -> None:
         import open_clip
         import torch
 
         self.device = as_device(device)
         self.dtype = getattr(torch, dtype)
-        network = build_network(weights, activation, heads)
+        network = build_network(weights, activation, heads, file)
         with network_loading():
             self.network = network.to(self.device, self.dtype).eval()
         self.mean, self.std = (
@@ -570,7 +452,9 @@ def text_batches(texts: Sequence[ClipTokens], batch_size: int) -> list[list[int]
     return batches
 
 
-def build_network(weights: Weights, activation: str, heads: tuple[int, int] | None = None) -> Any:
+def build_network(
+    weights: Weights, activation: str, heads: tuple[int, int] | None = None, file: str = "a state dict"
+) -> Any:
     """Build open_clip's CLIP with the shapes of `weights`, in OpenAI's naming, and load them, in float32 on the CPU.
 
     open_clip's own function for such state dicts rounds to 16 bits on the way and ignores keys that do not fit. Raises
@@ -578,13 +462,16 @@ def build_network(weights: Weights, activation: str, heads: tuple[int, int] | No
     """
     import torch
 
-    weights = join_positions({name: tensor for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS})
-    check_shape_keys(weights)
-    weights = {name: tensor.float() for name, tensor in weights.items()}
-    with torch.device("meta"):  # no memory and no time for weights that are replaced at once
-        network = _network_of_shape(weights, activation, heads)
-    check_weights(weights, {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()})
-    network.load_state_dict(weights, assign=True)
+    with refused_weights(file):
+        weights = join_positions({name: tensor for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS})
+        check_architecture(weights)
+        weights = {name: tensor.float() for name, tensor in weights.items()}
+        with torch.device("meta"):  # no memory and no time for weights that are replaced at once
+            network = _network_of_shape(weights, activation, heads)
+        network.load_state_dict(weights, assign=True)  # strict: names and shapes are exactly the network's
+        bad = [name for name, tensor in weights.items() if not torch.isfinite(tensor).all()]
+        if bad:
+            raise weights_error("finite weights", f"NaN or infinity in {first_names(bad)}")
     length = network.context_length
     network.register_buffer("attn_mask", torch.full((length, length), -torch.inf).triu(1), persistent=False)
     return network
@@ -602,7 +489,6 @@ def _network_of_shape(weights: Weights, activation: str, heads: tuple[int, int] 
     import open_clip
 
     n_layers = [_count_layers(weights, f"{tower}transformer.resblocks.") for tower in ("visual.", "")]
-    check_architecture(weights, n_layers, heads)
     width, _, patch_size, _ = weights["visual.conv1.weight"].shape
     grid = round((len(weights["visual.positional_embedding"]) - 1) ** 0.5)
     text_width = len(weights["ln_final.weight"])

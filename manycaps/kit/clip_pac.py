@@ -25,7 +25,7 @@ from .clip_images import (
     features_of_rows,
     ready_features,
 )
-from .errors import InputError, InputTypeError, quote_value
+from .errors import InputError, InputTypeError, check_n_rows, quote_value
 from .images import decode_values
 from .module import signature
 from .options import DETAILS, Option, by_value, check_is_number
@@ -170,7 +170,7 @@ def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Fl
     scores, cosines = as_finite(pac_scores, "pac_scores"), as_finite(reference_cosines, "reference_cosines")
     if scores.shape != cosines.shape:
         raise InputError(
-            "reference_cosines", f"shape {scores.shape}, like pac_scores", cosines.shape, "Give one cosine per score."
+            "reference_cosines", f"shape {scores.shape}, as pac_scores", cosines.shape, "Give one per score."
         )
     likeness = np.clip(cosines, 0.0, 1.0)
     both = (scores > 0) & (likeness > 0)
@@ -262,10 +262,7 @@ def features_result(module: Any, arrays: dict[str, Any], given: dict[str, Any]) 
     ignored = ARRAY_COLUMNS[1]
     if given.get(ignored) is not None:
         raise InputTypeError(
-            ignored,
-            f"only {ARRAY_COLUMNS[0]} and images, which {module.name} reads",
-            f"{ignored}, which it would ignore",
-            "Leave it out, or take ref_pac_score.",
+            ignored, f"only {ARRAY_COLUMNS[0]} and images", "both columns", "Leave it out, or take ref_pac_score."
         )
     images = given.pop("images", None)
     module.check_unused(given, ("prompt", "batch_size", "n_workers", "long_captions"), "beside ready features")
@@ -304,18 +301,11 @@ def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
     sides = [as_embedding_arrays(rows, name) for name, rows in columns.items()]
     (first, n), d = (next(iter(columns)), len(sides[0])), sides[0][0].shape[1]
     for name, side in zip(columns, sides, strict=True):
-        if len(side) != n:
-            raise InputError(
-                name, f"one array for each of the {n} rows of {first}", len(side), "Row i of both belongs together."
-            )
+        check_n_rows(name, len(side), first, n, "array")
         odd = next((i for i, row in enumerate(side) if row.shape[1] != d), None)
         if odd is not None:
-            raise InputError(
-                f"{name}[{odd}]",
-                f"{d} features per caption, as {first}[0] has",
-                side[odd].shape[1],
-                "Encode all captions with the same checkpoint.",
-            )
+            expected = f"{d} features per caption, as {first}[0] has"
+            raise InputError(f"{name}[{odd}]", expected, side[odd].shape[1], "Use one checkpoint for all.")
     return [
         [as_features(row, f"{name}[{i}][{{}}]".format, "caption") for i, row in enumerate(side)]
         for name, side in zip(columns, sides, strict=True)

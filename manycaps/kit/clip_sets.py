@@ -15,7 +15,7 @@ from .clip_checkpoints import variant_name
 from .clip_encoder import ClipEncoder, check_checkpoint, count_unread, long_captions_name
 from .clip_images import as_feature_rows, encode_images
 from .clip_model import DTYPES
-from .errors import InputError, InputOSError, InputTypeError, quote_value
+from .errors import InputError, InputOSError, InputTypeError, check_exclusive, check_n_rows, quote_value
 from .images import decode_values, is_one_image
 from .module import CollectionModule
 from .options import Option, Ready, by_value, check_choice, one_of, or_none
@@ -156,12 +156,7 @@ def check_encoded(module: CollectionModule, options: Mapping[str, Any], what: st
     """Raise unless "images" or "captions" may be encoded with these options."""
     check_features(options.get("preset"), options["encoder"], what)
     if what == "images" and options["encoder"] not in (DEFAULT_ENCODER, CLIP):
-        raise InputError(
-            "encoder",
-            f"{CLIP!r} beside images",
-            quote_value(options["encoder"]),
-            "Leave encoder out, and say by variant or checkpoint which CLIP.",
-        )
+        raise InputError("encoder", f"{CLIP!r} for images", quote_value(options["encoder"]), "Leave encoder out.")
     if what == "images" or uses_clip(options):
         check_choice("dtype", options["dtype"], DTYPES)
         unused, where = [OF_SENTENCES], f"for {what} of a CLIP, which takes long_captions"
@@ -249,37 +244,22 @@ def check_one_of_each(
 ) -> None:
     """Raise unless each side has either images or captions, and nothing besides."""
     if n_added or any(rows is not None for rows in embeddings):
-        raise InputError(
-            IMAGE_COLUMNS[0],
-            "images in place of ready embeddings and of rows added before",
-            "both",
-            "Leave one of them out.",
-        )
+        raise InputError(IMAGE_COLUMNS[0], "images alone", "embeddings or rows added before as well", "Leave them out.")
     for column, other, image, caption in zip(IMAGE_COLUMNS, CAPTION_COLUMNS, images, captions, strict=True):
-        if image is not None and caption is not None:
-            raise InputError(column, f"images in place of {other}", "both", "Leave one of them out.")
-        if image is None and caption is None:
-            raise InputError(column, f"images, or captions as {other}", "neither", "Give one of them.")
+        check_exclusive({column: image, other: caption}, is_needed=True)
 
 
 def check_set_counts(columns: Sequence[str], sizes: Sequence[Sequence[int]]) -> None:
     """Raise unless both sides have as many rows, and no row has more than `MOST_IN_ROW` images and captions."""
     first, second = sizes
-    if len(first) != len(second):
-        raise InputError(
-            columns[1],
-            f"one set for each of the {len(first)} rows of {columns[0]}",
-            len(second),
-            "Row i of both is compared; a list without lists in it is one row.",
-        )
+    check_n_rows(columns[1], len(second), columns[0], len(first), "set")
     large = [i for i, pair in enumerate(zip(first, second, strict=True)) if sum(pair) > MOST_IN_ROW]
     if large:
-        raise InputError(
-            f"{columns[0]}[{large[0]}]",
+        expected, got = (
             f"at most {MOST_IN_ROW:,} images and captions in a row",
             f"{first[large[0]] + second[large[0]]:,}",
-            "Split both sides into equally many rows; values of all rows together, such as CMMD, do not change.",
         )
+        raise InputError(f"{columns[0]}[{large[0]}]", expected, got, "Split both sides into equally many rows.")
 
 
 def as_image_sets(images: object, column: str) -> ImageSets:
@@ -357,22 +337,8 @@ KID_WEIGHTS = "pt_inception-2015-12-05-6726825d.pth"
 def check_features(preset: str | None, encoder: object, what: str) -> None:
     """Raise if a preset needs other features than the captions or images have."""
     if preset == "kid":
-        raise InputOSError(
-            f"preset={preset!r}",
-            f"ready features ({PRESETS[preset]})",
-            what,
-            (
-                f"Make them with the weights {KID_WEIGHTS}, which are not run here, and give them as "
-                "prediction_embeddings=... and reference_embeddings=..."
-            ),
-        )
+        fix = f"Give prediction_embeddings=... and reference_embeddings=... of {KID_WEIGHTS}, not run here."
+        raise InputOSError(f"preset={preset!r}", f"ready features ({PRESETS[preset]})", what, fix)
     if preset == "cmmd" and not (isinstance(encoder, str) and encoder in (DEFAULT_ENCODER, CLIP)):
-        raise InputError(
-            "encoder",
-            f"{CLIP!r} for preset='cmmd' of {what}",
-            quote_value(encoder),
-            (
-                "Leave encoder out, or give features of your own as prediction_embeddings=... and "
-                "reference_embeddings=..."
-            ),
-        )
+        fix = "Leave encoder out, or give ready prediction_embeddings=... and reference_embeddings=..."
+        raise InputError("encoder", f"{CLIP!r} for preset='cmmd' of {what}", quote_value(encoder), fix)

@@ -188,9 +188,6 @@ def _ready(d: int, features: np.ndarray, frames: int | str, where: str) -> np.nd
     """Return the chosen frames of features that the user computed."""
     if features.shape[1] != d:
         raise InputError(
-            where,
-            f"{d} features per frame, as this checkpoint has",
-            features.shape[1],
-            "Encode the frames with the same checkpoint.",
+            where, f"{d} features per frame", features.shape[1], "Encode the frames with the same checkpoint."
         )
     return features[frame_places(len(features), frames)]

@@ -12,7 +12,7 @@ import scipy.sparse
 from nltk.stem.porter import PorterStemmer
 
 from .arrays import TokenList, TokenRows
-from .errors import InputError, InputTypeError, quote_path, quote_value, reason_of
+from .errors import InputError, InputTypeError, as_input_errors, quote_path, quote_value
 from .files import open_regular_file
 from .ngrams_bleu import CrossBleu
 from .words_tokenizers import Tokenizer, tokenize_rows
@@ -32,40 +32,27 @@ LABELS_SUFFIX = "_labels"
 LabelSource = str | os.PathLike[str] | Sequence[str]
 
 
+# For messages about labels.
+EXAMPLE_OF_LABELS = "Give for example {'coco': ['person', 'bicycle']}."
+
+
 def check_labels(labels: object) -> None:
     """Raise unless `labels` map names to lists of texts or to paths; no file is opened."""
     if not isinstance(labels, Mapping):
-        raise InputTypeError(
-            "labels",
-            "a mapping from names to lists of labels or to files",
-            type(labels).__name__,
-            "Give for example {'coco': ['person', 'bicycle']}.",
-        )
+        raise InputTypeError("labels", "lists of labels, or files, by name", type(labels).__name__, EXAMPLE_OF_LABELS)
     if not labels:
-        raise InputError("labels", "at least one list", "none", "Give for example {'coco': ['person']}.")
+        raise InputError("labels", "at least one list", "none", EXAMPLE_OF_LABELS)
     for name, source in labels.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise InputError(
-                "labels",
-                "names of letters, digits and _",
-                quote_value(name),
-                "Rename it: keys of the result begin with it.",
-            )
+            fix = "Rename it: keys of the result begin with it."
+            raise InputError("labels", "names of letters, digits and _", quote_value(name), fix)
         if name.endswith(LABELS_SUFFIX) and name.removesuffix(LABELS_SUFFIX) in labels:
-            raise InputError(
-                "labels",
-                "names whose keys differ",
-                f"{name!r} beside {name.removesuffix(LABELS_SUFFIX)!r}",
-                "Rename one.",
-            )
+            raise InputError("labels", "names whose keys differ", f"{name!r} and its beginning", "Rename one.")
         if isinstance(source, str | os.PathLike):
             continue
         if not isinstance(source, list | tuple) or not all(isinstance(label, str) for label in source):
             raise InputTypeError(
-                f"labels[{name!r}]",
-                "a list of texts, or the path of a file",
-                quote_value(source),
-                "Write one text for each label.",
+                f"labels[{name!r}]", "a list of texts, or a path", quote_value(source), "Write one text per label."
             )
         if not any(label.strip() for label in source):
             raise InputError(f"labels[{name!r}]", "at least one label", "none", "Give texts that are not blank.")
@@ -105,17 +92,10 @@ def digest(labels: Sequence[tuple[str, ...]]) -> str:
 
 
 def _lines(name: str, path: str | os.PathLike[str]) -> list[str]:
-    try:
-        with open_regular_file(path, LARGEST_FILE) as file:
-            # Not `splitlines`, which also splits at U+2028 and other signs within a line.
-            return re.split(r"\r\n?|\n", file.read().decode("utf-8-sig"))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"labels[{name!r}]",
-            "a text file, one label per line",
-            f"{quote_path(path)} ({reason_of(error)})",
-            "Check the path, or give a list.",
-        ) from error
+    where, expected, shown = f"labels[{name!r}]", "a text file, one label per line", quote_path(path)
+    with as_input_errors(where, expected, "Check the path.", shown), open_regular_file(path, LARGEST_FILE) as file:
+        # Not `splitlines`, which also splits at U+2028 and other signs within a line.
+        return re.split(r"\r\n?|\n", file.read().decode("utf-8-sig"))
 
 
 # Ways to match, from the paper's to the loosest.

@@ -85,12 +85,8 @@ def _unit_vectors(vectors: np.ndarray, texts: Sequence[str]) -> np.ndarray:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     zeros = np.flatnonzero(lengths[:, 0] == 0)
     if zeros.size:
-        raise InputError(
-            "encoder",
-            "vectors that are not 0",
-            f"another for the caption {texts[zeros[0]][:40]!r} ({zeros.size} such captions in all)",
-            "Drop the caption, or fix the encoder.",
-        )
+        got = f"zeros for the caption {texts[zeros[0]][:40]!r} ({zeros.size} such captions in all)"
+        raise InputError("encoder", "vectors that are not all zeros", got, "Drop the caption, or fix the encoder.")
     return vectors / lengths
 
 

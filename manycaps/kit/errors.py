@@ -1,11 +1,11 @@
-"""Types that many files name: arrays of numbers, tokens of texts, progress bars; and work in threads."""
+"""Errors about what a user gave, and the checks whose sentences many files share."""
 
 import contextlib
 import difflib
 import importlib.util
 import os
-from collections.abc import Iterable, Iterator
-from typing import ParamSpec, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 # Arguments and result of a function.
 P = ParamSpec("P")
@@ -215,3 +215,61 @@ def check_installed(packages: Iterable[str], wanted_by: str, advice: str) -> Non
             error = InputImportError(wanted_by, f"the package {name}", "none", advice)
             error.name = name
             raise error
+
+
+def check_kind(name: str, value: object, kinds: Any, expected: str, fix: str) -> None:
+    """Raise unless a value is of one of some kinds, as `isinstance` takes them.
+
+    >>> try:
+    ...     check_kind("prompt", 3, str, "a string", "Give '' for no prompt.")
+    ... except InputTypeError as error:
+    ...     print(error)
+    prompt: expected a string, got int. Give '' for no prompt.
+    """
+    if not isinstance(value, kinds):
+        raise InputTypeError(name, expected, type(value).__name__, fix)
+
+
+def check_exclusive(given: Mapping[str, object], *, is_needed: bool = False) -> None:
+    """Raise if more than one of some options or columns is given, or none of them although one is needed.
+
+    >>> try:
+    ...     check_exclusive({"model": "a", "checkpoint": "b"})
+    ... except InputError as error:
+    ...     print(error)
+    model: expected one of model and checkpoint, got both. Leave one of them out.
+    """
+    names = [name for name, value in given.items() if value is not None]
+    expected = f"one of {' and '.join(given)}"
+    if len(names) > 1:
+        raise InputError(names[0], expected, "both" if len(given) == 2 else "several", "Leave one of them out.")
+    if is_needed and not names:
+        raise InputError(next(iter(given)), expected, "none", "Give one of them.")
+
+
+def check_n_rows(name: str, n_rows: int, other: str, n_expected: int, what: str = "row") -> None:
+    """Raise unless a column or option has something for each row of another one.
+
+    >>> try:
+    ...     check_n_rows("references", 2, "predictions", 3)
+    ... except InputError as error:
+    ...     print(error)
+    references: expected one row for each of the 3 rows of predictions, got 2. Row i of both belongs together.
+    """
+    if n_rows != n_expected:
+        article = "" if what.startswith("one ") else "one "
+        expected = f"{article}{what} for each of the {n_expected} rows of {other}"
+        raise InputError(name, expected, n_rows, "Row i of both belongs together.")
+
+
+def check_places(places: Sequence[object], where: str, expected: str, got: object, fix: str) -> None:
+    """Raise at the first of some places, such as rows, that cannot be used, and say how many there are.
+
+    >>> try:
+    ...     check_places([3, 5], "references", "two captions or more", "one", "Leave the row out.")
+    ... except InputError as error:
+    ...     print(error)
+    references[3]: expected two captions or more, got one (2 such rows in all). Leave the row out.
+    """
+    if len(places):
+        raise InputError(f"{where}[{places[0]}]", expected, f"{got} ({len(places)} such rows in all)", fix)

@@ -50,12 +50,8 @@ def inline_bytes(text: str, where: str) -> bytes | None:
             raise ValueError("no ;base64 in its head")
         return base64.b64decode("".join(content.split()), validate=True)
     except ValueError as error:
-        raise InputError(
-            where,
-            "base64",
-            f"{quote_value(text)} ({reason_of(error)})",
-            "Encode the file's bytes with base64.b64encode, or give a path.",
-        ) from error
+        fix = "Encode the file's bytes with base64.b64encode, or give a path."
+        raise InputError(where, "base64", f"{quote_value(text)} ({reason_of(error)})", fix) from error
 
 
 def is_regular_file(path: str | os.PathLike[str]) -> bool:
@@ -247,12 +243,8 @@ def read_count_table(
     check_table(table)
     for entry, count in counts.items():
         if not isinstance(entry, str) or not is_count(count, 1, n_documents):
-            raise InputError(
-                f"{where}[{quote_value(entry)}]",
-                f"a whole number from 1 to n_documents={n_documents!r}",
-                quote_value(count),
-                advice,
-            )
+            expected = f"a whole number from 1 to n_documents={n_documents!r}"
+            raise InputError(f"{where}[{quote_value(entry)}]", expected, quote_value(count), advice)
     return counts, n_documents
 
 
@@ -347,10 +339,7 @@ def check_loaded_tensors(info: Mapping[str, Iterable[Any]], where: str) -> None:
             got.append(f"{len(names)} {kind}: {first_names(names)}")
     if got:
         raise InputError(
-            where,
-            "files with exactly the tensors that config.json asks for",
-            "; ".join(got),
-            "Fetch the model again, or save it with save_pretrained.",
+            where, "the tensors that config.json asks for", "; ".join(got), "Fetch or save the model again."
         )
 
 

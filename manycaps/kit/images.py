@@ -15,7 +15,7 @@ import PIL.Image
 import PIL.ImageOps
 
 from .arrays import as_numbers
-from .errors import InputError, InputTypeError, quote_path, reason_of
+from .errors import InputError, InputTypeError, as_input_errors, quote_path, reason_of
 from .files import inline_bytes, open_regular_file
 
 # Channels of an image: grey; red, green and blue; and these with alpha.
@@ -38,6 +38,11 @@ MAX_SCALED_SIDE = 16_384
 SIXTEEN_BIT_STEP = 257
 
 ImageSource = bytes | PIL.Image.Image | np.ndarray
+
+
+# What to do about a file that cannot be read, and about a damaged one.
+CHECK_PATH = "Check the path; relative paths start at the working directory."
+FETCH_AGAIN = "Fetch the file again, or leave the row out."
 
 
 def unwrap_value(value: Any) -> Any:
@@ -68,12 +73,8 @@ def decode_values(values: Iterable[object], column: str, what: str) -> Iterator[
     except Exception as error:
         if inspect.isgenerator(values) or isinstance(error, ImportError):
             raise
-        raise InputError(
-            f"{column}[{row}]",
-            f"{what} that can be decoded",
-            f"{type(error).__name__} ({reason_of(error)})",
-            "Fetch the file again, or leave the row out.",
-        ) from error
+        got = f"{type(error).__name__} ({reason_of(error)})"
+        raise InputError(f"{column}[{row}]", f"{what} that can be decoded", got, FETCH_AGAIN) from error
 
 
 def is_one_image(value: object) -> bool:
@@ -110,12 +111,8 @@ def as_image_source(image: object, where: str) -> ImageSource:
         return image
     if is_array(image):
         return as_pixels(as_numpy(image, where), where)
-    raise InputTypeError(
-        where,
-        "an image (path, bytes, io.BytesIO, PIL image, array or tensor)",
-        type(image).__name__,
-        "Give the path of its file, or its pixels.",
-    )
+    expected = "an image (path, bytes, io.BytesIO, PIL image, array or tensor)"
+    raise InputTypeError(where, expected, type(image).__name__, "Give the path of its file, or its pixels.")
 
 
 def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
@@ -135,12 +132,8 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
     with _damage_named(image, where):
         has_more_frames = image.format not in LED_BY_THE_PHOTOGRAPH and getattr(image, "is_animated", False)
     if has_more_frames:
-        raise InputError(
-            where,
-            "a still image",
-            f"{image.format} with several frames",
-            "Give one frame, for example image.copy() after image.seek(0).",
-        )
+        fix = "Give one frame, for example image.copy() after image.seek(0)."
+        raise InputError(where, "a still image", f"{image.format} with several frames", fix)
     if isinstance(source, bytes):
         image = _open_image(source, where)  # as if no other frame had been looked for
     with _damage_named(image, where):
@@ -193,16 +186,9 @@ def file_formats() -> tuple[str, ...]:
 def _file_bytes(path: str | bytes, where: str) -> bytes:
     name = os.fsdecode(path)
     check_no_address(name, where)
-    try:
-        with open_regular_file(name, LARGEST_IMAGE_FILE) as file:
-            return file.read()
-    except OSError as error:
-        raise InputError(
-            where,
-            "an image file",
-            f"{quote_path(name)} ({reason_of(error)})",
-            "Check the path; relative paths start at the working directory.",
-        ) from error
+    named = as_input_errors(where, "an image file", CHECK_PATH, quote_path(name))
+    with named, open_regular_file(name, LARGEST_IMAGE_FILE) as file:
+        return file.read()
 
 
 def _open_image(source: ImageSource, where: str) -> PIL.Image.Image:
@@ -217,12 +203,8 @@ def _open_image(source: ImageSource, where: str) -> PIL.Image.Image:
     except PIL.Image.DecompressionBombError as error:
         raise _too_large(where, "more than twice as many") from error
     except Exception as error:  # UnidentifiedImageError, and what broken headers cause
-        raise InputError(
-            where,
-            "an image",
-            f"{len(source):,} bytes that begin with {source[:8]!r} ({type(error).__name__})",
-            f"Give a file of one of the formats {', '.join(file_formats())}.",
-        ) from error
+        got = f"{len(source):,} bytes that begin with {source[:8]!r} ({type(error).__name__})"
+        raise InputError(where, "an image", got, f"Give one of the formats {', '.join(file_formats())}.") from error
 
 
 def _too_large(where: str, got: str) -> InputError:
@@ -230,18 +212,9 @@ def _too_large(where: str, got: str) -> InputError:
     return InputError(where, f"at most {PIL.Image.MAX_IMAGE_PIXELS:,} pixels", got, advice)
 
 
-@contextlib.contextmanager
-def _damage_named(image: PIL.Image.Image, where: str) -> Iterator[None]:
+def _damage_named(image: PIL.Image.Image, where: str) -> contextlib.AbstractContextManager[None]:
     """Turn the errors that Pillow raises for damaged pixels, which differ by format, into the row's message."""
-    try:
-        yield
-    except Exception as error:
-        raise InputError(
-            where,
-            "a whole image",
-            f"a damaged {image.format or 'image'} ({type(error).__name__}: {reason_of(error)})",
-            "Fetch the file again.",
-        ) from error
+    return as_input_errors(where, "a whole image", FETCH_AGAIN, f"a damaged {image.format or 'image'}")
 
 
 def _as_rgb(image: PIL.Image.Image, where: str) -> PIL.Image.Image:
@@ -289,12 +262,9 @@ def as_pixels(array: np.ndarray, where: str) -> np.ndarray:
     shape, is_float = array.shape, np.issubdtype(array.dtype, np.floating)
     has_channels = array.ndim == 3 and (shape[0] in CHANNELS or shape[2] in CHANNELS)
     if not (has_channels and is_float) and not (array.dtype == np.uint8 and (has_channels or array.ndim == 2)):
-        raise InputError(
-            where,
-            "an image of uint8 or of floats from 0 to 1",
-            f"{array.dtype} of shape {shape}",
-            "Give shape (height, width, 3) or (3, height, width), and levels from 0 to 255 as uint8.",
-        )
+        got = f"{array.dtype} of shape {shape}"
+        fix = "Give shape (height, width, 3) or (3, height, width), and levels from 0 to 255 as uint8."
+        raise InputError(where, "an image of uint8 or of floats from 0 to 1", got, fix)
     if array.size == 0:
         raise InputError(where, "at least one pixel", f"an array of shape {shape}", "Leave the row out.")
     if has_channels:
@@ -307,12 +277,8 @@ def as_pixels(array: np.ndarray, where: str) -> np.ndarray:
 def _channels_last(array: np.ndarray, where: str) -> np.ndarray:
     shape = array.shape
     if shape[0] in CHANNELS and shape[2] in CHANNELS:
-        raise InputError(
-            where,
-            "channels at one end of the shape",
-            f"{shape}, with either end possible",
-            "Give a PIL image: PIL.Image.fromarray of a uint8 NumPy array of shape (height, width, 3).",
-        )
+        fix = "Give a PIL image: PIL.Image.fromarray of a uint8 NumPy array of shape (height, width, 3)."
+        raise InputError(where, "channels at one end of the shape", f"{shape}, with either end possible", fix)
     return array if shape[2] in CHANNELS else array.transpose(1, 2, 0)
 
 
@@ -320,13 +286,6 @@ def _as_levels(array: np.ndarray, where: str) -> np.ndarray:
     """Floats from 0 to 1 as levels from 0 to 255."""
     low, high = array.min(), array.max()
     if not (low >= 0 and high <= 1):  # or NaN
-        raise InputError(
-            where,
-            "floats from 0 to 1",
-            f"{low:g} to {high:g}",
-            (
-                "Give levels from 0 to 255 as uint8; undo a normalisation by mean and deviation; clip what a "
-                "filter left outside."
-            ),
-        )
+        fix = "Give levels from 0 to 255 as uint8, undo a normalisation, and clip what a filter left outside."
+        raise InputError(where, "floats from 0 to 1", f"{low:g} to {high:g}", fix)
     return np.rint(array.astype(np.float64) * 255).astype(np.uint8)

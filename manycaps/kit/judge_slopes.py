@@ -23,7 +23,7 @@ import scipy.sparse
 import scipy.special
 
 from .arrays import Floats, Ints, TokenRows, as_list, plain_arguments
-from .errors import InputError
+from .errors import InputError, check_n_rows
 from .options import check_number
 from .parity_power import CONFIDENCE_LEVEL, LEVEL
 from .rows import as_both_rows
@@ -330,11 +330,9 @@ def _with_others(texts: JudgedTexts) -> JudgedTexts:
     chosen = np.bincount(texts.rows)[texts.rows] > 1
     clusters = cluster_numbers(texts.clusters[chosen].tolist())
     if not chosen.any() or clusters.max() < 2:
+        n_clusters = int(clusters.max()) + 1 if chosen.any() else 0
         raise InputError(
-            "scores",
-            "at least 3 rows, or clusters of them, with two texts",
-            0 if not chosen.any() else int(clusters.max()) + 1,
-            "A judge is tried by texts of one row that differ: give texts of several systems, or of people.",
+            "scores", "at least 3 rows, or clusters, with two texts", n_clusters, "Give texts of several systems."
         )
     rows = cluster_numbers(texts.rows[chosen].tolist())
     return texts._replace(
@@ -478,17 +476,13 @@ def check_other_references(texts: TokenRows, references: TokenRows, are_people: 
         for j, text in enumerate(row):
             if not others_of(text, people, is_person=next(flags)):
                 raise InputError(
-                    f"references[{i}]",
-                    f"a reference besides texts[{i}][{j}]",
-                    "that text alone",
-                    "Give more references, or leave the row out.",
+                    f"references[{i}]", f"another text than texts[{i}][{j}]", "none", "Give more references."
                 )
 
 
 def _same_sizes(column: Sequence[Sequence[Any]], name: str, texts: TokenRows) -> list[Any]:
     listed = [as_list(row, f"{name}[{i}]", "a list") for i, row in enumerate(as_list(column, name, "a list of lists"))]
-    if len(listed) != len(texts):
-        raise InputError(name, f"{len(texts)} lists, as texts has", len(listed), "Give one list for each row.")
+    check_n_rows(name, len(listed), "texts", len(texts), "list")
     for i, (row, own) in enumerate(zip(listed, texts, strict=True)):
         if len(row) != len(own):
             raise InputError(f"{name}[{i}]", f"{len(own)} values, one for each text", len(row), "Give one for each.")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, Ints, Masks, TokenList, TokenRows, first_largest
-from .errors import InputError, InputLookupError, InputTypeError, quote_value
+from .errors import InputError, InputLookupError, InputTypeError, check_n_rows, check_places, quote_value
 from .meteor15_relations import Meteor15Lexicon
 from .meteor15_scores import corpus_score, pair_statistics
 from .meteor15_scores import scores as meteor15_scores
@@ -302,12 +302,8 @@ def _find_spans(caption: str, tags: Sequence[tuple[str, str]]) -> list[Span]:
     for word, tag in tags:
         begin = caption.find(word, end)
         if begin < 0:
-            raise InputError(
-                "pos",
-                f"the words of the caption {caption[:40]!r} in their order",
-                quote_value(word),
-                "Return them as they are spelled there.",
-            )
+            expected = f"the words of the caption {caption[:40]!r} in their order"
+            raise InputError("pos", expected, quote_value(word), "Return them as they are spelled there.")
         end = begin + len(word)
         if tag in CONTENT_TAGS and word:
             spans.append((begin, end))
@@ -546,14 +542,16 @@ MOST_ITERATIONS, MOST_REFERENCES = 1_000_000, 1_000_000
 COLUMN = "data_embeddings"
 
 
+# For messages about metrics.
+EXAMPLE_OF_METRICS = "Give for example ('bleu', 'cider_d')."
+
+
 def check_metrics(metrics: object) -> None:
     """Raise unless `metrics` are names of `METRICS`, at least one, none twice."""
     if not isinstance(metrics, list | tuple):
-        raise InputTypeError(
-            "metrics", "a list or tuple of names", type(metrics).__name__, "Give for example ('bleu', 'cider_d')."
-        )
+        raise InputTypeError("metrics", "a list or tuple of names", type(metrics).__name__, EXAMPLE_OF_METRICS)
     if not metrics:
-        raise InputError("metrics", "at least one name", "none", "Give for example ('bleu', 'cider_d').")
+        raise InputError("metrics", "at least one name", "none", EXAMPLE_OF_METRICS)
     for i, metric in enumerate(metrics):
         check_choice(f"metrics[{i}]", metric, METRICS)
         if metric in metrics[:i]:
@@ -582,18 +580,12 @@ def check_together(options: Mapping[str, Any]) -> None:
             ("n_hypotheses", "n_references"), (n_hypotheses, n_references), least, strict=True
         ):
             if number is not None and number < needed:
-                raise InputError(
-                    name,
-                    f"at least {needed} for the metric {metric}",
-                    number,
-                    f"Give {name}={needed}{biased}, or leave the metric out.",
-                )
+                fix = f"Give {name}={needed}{biased}, or leave the metric out."
+                raise InputError(name, f"at least {needed} for the metric {metric}", number, fix)
         if metric in EMBEDDING_METRICS and (options["pos"] is not None or options["head_share"] < 1):
+            expected = "metrics of tokens where words are masked by pos or head_share"
             raise InputError(
-                "metrics",
-                "metrics of tokens where words are masked by pos or head_share",
-                f"{metric!r}",
-                "Leave it out: an encoder would read the spelling of unknown words.",
+                "metrics", expected, f"{metric!r}", "Leave it out: an encoder would read spellings of unknown words."
             )
 
 
@@ -603,29 +595,13 @@ def check_row_sizes(rows: Sequence[Sequence[str]], options: Mapping[str, Any]) -
     if not sizes:
         raise InputError("data", "at least one row with two captions", "none", "A caption needs a reference.")
     if "cider_d" in options["metrics"] and len(sizes) < 2:
-        raise InputError(
-            "data",
-            (
-                "at least 2 rows with two captions for cider_d, which weights n-grams by the number of rows that "
-                "have them"
-            ),
-            "1",
-            "Give more rows, or other metrics.",
-        )
+        raise InputError("data", "at least 2 rows for cider_d", "1", "Give more rows, or other metrics.")
     n_hypotheses = options["n_hypotheses"]
     for metric in options["metrics"]:
         n_references = least_sizes(metric, n_hypotheses, options["estimator"])[1]
         short = [i for i, size in sizes.items() if size < n_hypotheses + n_references]
-        if short:
-            raise InputError(
-                f"data[{short[0]}]",
-                (
-                    f"at least {n_hypotheses + n_references} captions for {metric}, {n_hypotheses} drawn and "
-                    f"{n_references} or more references"
-                ),
-                f"{sizes[short[0]]} ({len(short)} such rows in all)",
-                "Leave these rows out, or the metric.",
-            )
+        expected = f"at least {n_hypotheses + n_references} captions for {metric}, {n_hypotheses} of them drawn"
+        check_places(short, "data", expected, sizes[short[0]] if short else 0, "Leave these rows out, or the metric.")
 
 
 def check_interval(confidence_level: object) -> None:
@@ -648,20 +624,10 @@ def as_row_vectors(embeddings: object, rows: Sequence[Sequence[str]]) -> list[np
     [(2, 2)]
     """
     arrays = as_embedding_arrays(embeddings, COLUMN)
-    if len(arrays) != len(rows):
-        raise InputError(
-            COLUMN,
-            f"one array for each of the {len(rows)} rows of data",
-            len(arrays),
-            "Row i of both belongs to one image or video.",
-        )
+    check_n_rows(COLUMN, len(arrays), "data", len(rows), "array")
     for i, (array, row) in enumerate(zip(arrays, rows, strict=True)):
         if len(array) != len(row):
-            raise InputError(
-                f"{COLUMN}[{i}]",
-                f"{len(row)} vectors, as many as captions in data[{i}]",
-                len(array),
-                "Give one vector per caption.",
-            )
+            expected = f"{len(row)} vectors, one per caption of data[{i}]"
+            raise InputError(f"{COLUMN}[{i}]", expected, len(array), "Give one vector per caption.")
     check_dimensions({COLUMN: arrays})
     return arrays

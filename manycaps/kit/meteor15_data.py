@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Ints
-from .errors import InputError, InputImportError, InputTypeError, quote_path, quote_value, reason_of
+from .errors import InputError, InputImportError, as_input_errors, check_kind, quote_path, quote_value, reason_of
 from .files import file_sha256, is_regular_file, local_path, path_state, write_folder
 from .meteor15_relations import WORD_BITS, Meteor15Data, Meteor15Lexicon, PhraseTable
 from .meteor15_words import FUNCTION_WORDS, LANGUAGES, Language, Prefixes
@@ -42,12 +42,8 @@ def compile_table(source: pathlib.Path, progress: Callable[..., Any]) -> PhraseT
             got = f"{source.name} ({error})"
             raise InputError("meteor15_data", "a whole gzip file", got, "Get it again.") from error
         except ValueError as error:
-            raise InputError(
-                "meteor15_data",
-                f"lines of probability, phrase and paraphrase in {source.name}",
-                reason_of(error),
-                "Get the file again.",
-            ) from error
+            expected = f"lines of probability, phrase and paraphrase in {source.name}"
+            raise InputError("meteor15_data", expected, reason_of(error), "Get the file again.") from error
     if not words:
         raise InputError("meteor15_data", f"entries in {source.name}", "none", "Get the file again.")
     keys, node = _as_tree(numbers, n_words)
@@ -152,13 +148,9 @@ class DataFiles(NamedTuple):
 
 def check_data_source(source: object) -> None:
     """Raise unless `source` is None or a path."""
-    if source is not None and not isinstance(source, str | os.PathLike):
-        raise InputTypeError(
-            "meteor15_data",
-            f"the path of {JAR_NAME} or of a folder",
-            type(source).__name__,
-            f"Leave it out to use {PACKAGE}'s.",
-        )
+    check_kind(
+        "meteor15_data", source, str | os.PathLike | None, f"the path of {JAR_NAME} or of a folder", HOW_TO_GET_DATA
+    )
 
 
 METEOR15_DATA: dict[str, Option] = {
@@ -182,13 +174,9 @@ def check_language(language: object, function_words: object, paraphrases: object
 
 def check_paraphrases(paraphrases: object) -> None:
     """Raise unless `paraphrases` is None or a path."""
-    if paraphrases is not None and not isinstance(paraphrases, str | os.PathLike):
-        raise InputTypeError(
-            "paraphrases",
-            "the path of a file such as paraphrase-de.gz",
-            type(paraphrases).__name__,
-            "Leave it out for the table beside the program, or for none.",
-        )
+    check_kind(
+        "paraphrases", paraphrases, str | os.PathLike | None, "the path of a file of paraphrases", "Leave it out."
+    )
 
 
 def load_lexicon(
@@ -236,10 +224,7 @@ def find_data(
     program = path / JAR_NAME if is_regular_file(path / JAR_NAME) else path
     if not is_regular_file(program) and not is_regular_file(program / "function" / "english.words"):
         raise InputError(
-            "meteor15_data",
-            f"{JAR_NAME}, or a folder that holds it",
-            f"{quote_path(path)}, which has none",
-            HOW_TO_GET_DATA,
+            "meteor15_data", f"{JAR_NAME}, or its folder", f"{quote_path(path)}, which has none", HOW_TO_GET_DATA
         )
     return DataFiles(program, _find_paraphrases(program, LANGUAGES[language].table, paraphrases))
 
@@ -332,20 +317,13 @@ def _program_lines(program: pathlib.Path) -> Callable[[str], list[str]]:
     """Return a function from the name of a text file in the program to its lines."""
 
     def lines(name: str) -> list[str]:
-        try:
+        with as_input_errors("meteor15_data", f"the file {name} in {program.name}", HOW_TO_GET_DATA):
             if program.is_dir():
                 data = (program / name).read_bytes()
             else:
                 with zipfile.ZipFile(program) as archive:
                     data = archive.read(name)
             return [line.rstrip("\n") for line in io.StringIO(data.decode("utf-8"), newline=None)]
-        except Exception as error:  # a damaged archive raises what zipfile, zlib and the codecs have
-            raise InputError(
-                "meteor15_data",
-                f"the file {name} in {program.name}",
-                f"none that can be read ({reason_of(error)})",
-                HOW_TO_GET_DATA,
-            ) from error
 
     return lines
 

@@ -73,11 +73,9 @@ def pair_statistics(
             statistics[begin:end] = _batch_statistics(encoded, *number.reshape(2, -1))
         except _PairError as error:
             longer = max((texts[i] for i in pairs[:, error.place]), key=len)
+            got = f"{len(longer):,} words, many of them matches, that begin {quote_value(' '.join(longer[:9]))}"
             raise InputError(
-                "texts",
-                "two that METEOR 1.5 can align within bounds",
-                f"{len(longer):,} words, many of them matches, that begin {quote_value(' '.join(longer[:9]))}",
-                "Shorten texts of thousands of words.",
+                "texts", "two that METEOR 1.5 can align within bounds", got, "Shorten texts of thousands of words."
             ) from None
     return statistics
 

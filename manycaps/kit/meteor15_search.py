@@ -334,10 +334,7 @@ def _layout(n_pairs: int, n_words: int, distance: int) -> _Layout:
     width = pair + n_pairs.bit_length()
     if width > RANK_BITS:
         raise InputError(
-            "texts",
-            f"texts that METEOR 1.5 can align in {RANK_BITS} bits",
-            f"a pair of {n_words} words",
-            "Split texts of thousands of words.",
+            "texts", "two that METEOR 1.5 can align", f"{n_words} words each", "Shorten texts of thousands of words."
         )
     return _Layout(chunks, unmatched, pair, width)
 

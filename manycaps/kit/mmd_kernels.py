@@ -241,9 +241,5 @@ def without_own(kernel: np.ndarray) -> np.ndarray:
 def check_kernel_values(kernel: np.ndarray, name: str) -> None:
     """Raise ValueError unless all values of a kernel, any shape, are finite, and so small that their sums are, too."""
     if not (np.abs(kernel) < 1e280).all():
-        raise InputError(
-            f"kernel={name!r}",
-            "kernel values within the range of float64",
-            "infinite ones",
-            "Divide the features by a number, or give a smaller degree or gamma.",
-        )
+        fix = "Divide the features by a number, or give a smaller degree or gamma."
+        raise InputError(f"kernel={name!r}", "kernel values within the range of float64", "infinite ones", fix)

@@ -312,10 +312,7 @@ def _as_features(candidates: npt.ArrayLike, references: npt.ArrayLike) -> tuple[
             raise InputError(name, "an array of shape (n, d)", array.shape, "Give one row per item.")
     if first.shape[1] != second.shape[1]:
         raise InputError(
-            "references",
-            f"{first.shape[1]} numbers per item, as in candidates",
-            second.shape[1],
-            "Use one encoder for both.",
+            "references", f"{first.shape[1]} numbers per item", second.shape[1], "Use one encoder for both."
         )
     return first, second
 
@@ -324,9 +321,5 @@ def check_subset_size(subset_size: int, n_candidates: int, n_references: int) ->
     """Raise unless both sets have as many vectors as a subset."""
     least = min(n_candidates, n_references)
     if subset_size > least:
-        raise InputError(
-            "subset_size",
-            f"at most {least}, the size of the smaller set",
-            subset_size,
-            "Give a smaller one, and more features if the value is to be compared with published ones.",
-        )
+        fix = "Give a smaller one; for published values give more features."
+        raise InputError("subset_size", f"at most {least}, the size of the smaller set", subset_size, fix)

@@ -129,10 +129,7 @@ def as_kernels(kernels: npt.ArrayLike, n_candidates: int, estimator: str) -> Flo
     check_candidates(n_candidates, rows.shape[1], 1 if estimator == "biased" else 2)
     if different.any():
         raise InputError(
-            "kernels",
-            "symmetric kernels",
-            "one in which k(a, b) is not k(b, a)",
-            "Give their mean with the transposed ones.",
+            "kernels", "symmetric kernels", "k(a, b) unlike k(b, a)", "Give their mean with the transposed ones."
         )
     return rows if estimator == "biased" else without_own(rows)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .arrays import Progress
-from .errors import InputError, InputTypeError, as_input_errors, quote_value, spelling_advice
+from .errors import InputError, InputTypeError, as_input_errors, check_n_rows, quote_value, spelling_advice
 from .options import (
     COLUMNS,
     About,
@@ -373,23 +373,15 @@ class CollectionModule:
         effective = self.effective_options(options)
         for name in (name for name in names if name not in effective):
             other, value, _ = self.EFFECTS[name]
-            raise InputError(
-                name,
-                f"{other}={value} beside it",
-                f"{other}={quote_value(options[other])}, with which {name} has no effect",
-                f"Leave {name} out, or give {other}={value}.",
-            )
+            got = f"{other}={quote_value(options[other])}, with which {name} has no effect"
+            raise InputError(name, f"{other}={value} beside it", got, f"Leave {name} out, or give {other}={value}.")
 
     def check_unused(self, given: Mapping[str, Any], names: Iterable[str], where: str) -> None:
         """Raise if one of some options is not the default; they are ignored where the columns are, as `where` says."""
         for name in names:
             if given.get(name) is not None and not is_default(given[name], self.DEFAULTS.get(name)):
-                raise InputError(
-                    name,
-                    f"none {where}",
-                    f"{quote_value(given[name])}, which would have no effect",
-                    f"Leave {name} out.",
-                )
+                got = f"{quote_value(given[name])}, which would have no effect"
+                raise InputError(name, f"none {where}", got, f"Leave {name} out.")
 
     def _have_no_rows(self, columns: Mapping[str, Any]) -> bool:
         """Say whether a batch is empty, as the last one of a loop may be: all columns are there, and none has a row."""
@@ -416,11 +408,9 @@ class CollectionModule:
                 advice = "Give the captions as data=" if name in ("predictions", "references") else "Leave it out"
             else:
                 advice = f'Load it with config_name="{of}"' if of else f"Leave it out, or take {COLUMNS[name]}"
+            advice += ". With evaluate.combine, give columns to add_batch, which hands each module its own."
             raise InputTypeError(
-                name,
-                f"no column but {' and '.join(own)}",
-                f"one that {self.name} does not read",
-                f"{advice}. With evaluate.combine, give columns to add_batch, which hands each module its own.",
+                name, f"no column but {' and '.join(own)}", f"one that {self.name} does not read", advice
             )
 
     def _check_config_name(self, name: object) -> None:
@@ -434,12 +424,8 @@ class CollectionModule:
             for option in self.DEFAULTS
             if self._takes(option, text) and not self._takes(option, "no such name")
         )
-        raise InputError(
-            "config_name",
-            f"one of {', '.join(names)}",
-            quote_value(name),
-            f"Give {takers} in its place." if takers else "Leave it out.",
-        )
+        fix = f"Give {takers} in its place." if takers else "Leave it out."
+        raise InputError("config_name", f"one of {', '.join(names)}", quote_value(name), fix)
 
     def _takes(self, option: str, value: object) -> bool:
         try:
@@ -534,10 +520,7 @@ def as_label(value: Any, where: str) -> Hashable:
         return tuple(as_label(item, where) for item in label)
     if label is None or (isinstance(label, LABEL_CLASSES) and label != label):
         raise InputError(
-            where,
-            expected,
-            quote_value(label),
-            "Two missing labels say neither that the rows belong together nor that they do not: give every row one.",
+            where, expected, quote_value(label), "Give every row a label: missing ones are not known to be equal."
         )
     if not isinstance(label, LABEL_CLASSES):
         raise InputTypeError(where, expected, type(value).__name__, "Give a label.")
@@ -555,8 +538,8 @@ def as_labels(labels: Any, name: str, n_rows: int | None = None) -> list[Hashabl
         raise InputTypeError(name, "a label for each row", type(labels).__name__, "Give a list.")
     way = next((way for way in ("to_pylist", "tolist") if hasattr(labels, way)), None)
     listed = list(labels) if way is None else getattr(labels, way)()
-    if n_rows is not None and len(listed) != n_rows:
-        raise InputError(name, f"as many labels as rows ({n_rows})", len(listed), "Give a label for each row.")
+    if n_rows is not None:
+        check_n_rows(name, len(listed), "captions", n_rows, "label")
     return [as_label(label, f"{name}[{i}]") for i, label in enumerate(listed)]
 
 

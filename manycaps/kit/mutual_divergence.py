@@ -90,12 +90,10 @@ def _axes(vectors: Floats, epsilon: float) -> _Axes:
     # Rounding of a singular covariance may lie below 0.
     variances = np.maximum(variances, 0.0) + epsilon
     if variances[0] <= SINGULAR * variances[-1]:
-        raise InputError(
-            "epsilon",
-            f"a number above 0 for {len(vectors):,} pairs, whose {vectors.shape[1]} features have no full covariance",
-            epsilon,
-            f"Give more rows than features (of captions and images together), or epsilon={EPSILON}.",
+        expected = (
+            f"a number above 0 for {len(vectors):,} pairs of {vectors.shape[1]} features, whose covariance is singular"
         )
+        raise InputError("epsilon", expected, epsilon, f"Give more rows than features, or epsilon={EPSILON}.")
     return _Axes(mean, directions, variances)
 
 

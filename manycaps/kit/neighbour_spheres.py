@@ -237,12 +237,8 @@ def check_enough_vectors(
     k = options["nearest_k"] or 1
     for column, n_texts in zip(columns, map(sum, zip(*sizes, strict=True)), strict=True):
         if n_texts <= k:
-            raise InputError(
-                column,
-                f"at least {k + 1} texts in all rows for nearest_k={options['nearest_k']}",
-                n_texts,
-                "Give more rows." if k == 1 else "Give more rows, or a smaller nearest_k.",
-            )
+            expected = f"at least {k + 1} texts in all rows for nearest_k={options['nearest_k']}"
+            raise InputError(column, expected, n_texts, "Give more rows." if k == 1 else "Give a smaller nearest_k.")
 
 
 def neighbours_of(sizes: Sequence[tuple[int, int]], nearest_k: int | None) -> int:

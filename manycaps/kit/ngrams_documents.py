@@ -204,12 +204,8 @@ FREQUENCIES: dict[str, Callable[[Any], FrequencyTable]] = {"frequencies": lambda
 def check_enough_documents(n_rows: int) -> None:
     """Raise if document frequencies cannot be counted in the references, because there is only one row of them."""
     if n_rows < 2:
-        raise InputError(
-            "references",
-            "at least 2 rows to count document frequencies in",
-            "1",
-            f"Add rows, or give document_frequency= a table. {HOW_TO_MAKE_A_TABLE}",
-        )
+        fix = f"Add rows, or give document_frequency= a table. {HOW_TO_MAKE_A_TABLE}"
+        raise InputError("references", "at least 2 rows to count document frequencies in", "1", fix)
 
 
 def frequency_settings(frequency: DocumentFrequency, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Ints, TokenList, TokenRows, cut_runs, exact_mean, plain_arguments
-from .errors import InputError, InputOSError, InputTypeError, quote_path, quote_value
+from .errors import InputError, InputOSError, InputTypeError, check_n_rows, quote_path, quote_value
 from .files import is_regular_file, no_such_path, open_text_bytes
 from .options import check_flag
 from .row_images import Text, image_numbers, labels_of_images
@@ -120,9 +120,8 @@ def novelty(texts: TokenRows, training: TokenRows, *, leave_out_row: bool = Fals
     both = as_token_rows(texts, "texts"), as_token_rows(training, "training")
     check_flag("leave_out_row", leave_out_row)
     warn_of_decoder_signs(*both, "texts")
-    if leave_out_row and len(both[0]) != len(both[1]):
-        expected = f"{len(both[0])} rows, as many as texts"
-        raise InputError("training", expected, len(both[1]), "Row i of both is one image.")
+    if leave_out_row:
+        check_n_rows("training", len(both[1]), "texts", len(both[0]))
     flat = [list(itertools.chain(*side)) for side in both]
     check_some_training(any(flat[1]), f"none in {len(flat[1]):,} captions")
     numbers = [rows_of_images(both[1])] * 2 if leave_out_row else [np.arange(len(side)) for side in both]
@@ -251,12 +250,8 @@ def check_training(training: Any) -> None:
     check_no_table(training, "training", "a list or column of captions")
     is_text = isinstance(training, str | bytes | Mapping)
     if is_text or not (hasattr(training, "__iter__") and hasattr(training, "__len__")):
-        raise InputTypeError(
-            "training",
-            "a list or column of captions, a path of a text file, or 'references'",
-            quote_value(training),
-            "Make a list of what can be read only once.",
-        )
+        expected = "a list or column of captions, a path of a text file, or 'references'"
+        raise InputTypeError("training", expected, quote_value(training), "Make a list of what can be read only once.")
     if not len(training):
         raise InputError("training", "at least one caption", "none", "Leave it out for the other references.")
 
@@ -264,12 +259,8 @@ def check_training(training: Any) -> None:
 def check_some_training(has_token: object, got: str) -> None:
     """Raise unless there is a training caption with a token."""
     if not has_token:
-        raise InputError(
-            "training",
-            "captions with at least one token, beside which something can be novel",
-            got,
-            "Give the captions of the training images; 'references' needs rows of two images.",
-        )
+        fix = "Give the captions of the training images; 'references' needs rows of two images."
+        raise InputError("training", "captions with at least one token", got, fix)
 
 
 def rows_of_images(references: Sequence[Sequence[Text]]) -> Ints:
@@ -328,18 +319,13 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
             try:
                 text = line.decode("utf-8").strip()
             except UnicodeDecodeError as error:
+                got = f"other bytes in line {number}"
                 raise InputError(
-                    "training",
-                    f"UTF-8 in {quote_path(os.fspath(path))}",
-                    f"other bytes in line {number}",
-                    "Save the file as UTF-8.",
+                    "training", f"UTF-8 in {quote_path(os.fspath(path))}", got, "Save the file as UTF-8."
                 ) from error
             if number == 1 and text[:1] in ("{", "["):
                 raise InputError(
-                    "training",
-                    f"one caption per line in {quote_path(os.fspath(path))}",
-                    "JSON",
-                    "Read it first, and give a list of captions.",
+                    "training", f"one caption per line in {quote_path(os.fspath(path))}", "JSON", "Read it into a list."
                 )
             if text:
                 yield text

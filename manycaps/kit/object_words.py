@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import CaptionRows, Floats, Ints, as_list
-from .errors import InputError, InputTypeError, check_installed, quote_value
+from .errors import InputError, InputTypeError, check_installed, check_n_rows, quote_value
 from .rows import as_caption_rows, check_no_table, check_row_counts, warn_of_decoder_signs
 from .sets_intervals import ClusteredMean, mean_interval, mean_of_rows, one_sided_p_value, wilson_interval
 
@@ -250,12 +250,8 @@ def own_vocabulary(
     'dog'
     """
     if not isinstance(synonyms, Mapping) or not synonyms:
-        raise InputTypeError(
-            "vocabulary",
-            "a mapping from names of objects to lists of words",
-            quote_value(synonyms),
-            "Give for example {'dog': ['puppy', 'hound'], 'traffic light': []}.",
-        )
+        fix = "Give for example {'dog': ['puppy', 'hound'], 'traffic light': []}."
+        raise InputTypeError("vocabulary", "lists of words by the name of the object", quote_value(synonyms), fix)
     objects: dict[str, str] = {}
     for name, given in synonyms.items():
         if isinstance(given, str) or not isinstance(given, Iterable):
@@ -267,12 +263,8 @@ def own_vocabulary(
                 raise InputError(f"vocabulary[{name!r}]", "words", quote_value(text), "Leave it out.")
             word = " ".join(split)
             if objects.setdefault(word, name) != name:
-                raise InputError(
-                    f"vocabulary[{name!r}]",
-                    "words of one object",
-                    f"{text!r}, which also names {objects[word]!r}",
-                    "Leave it out of one of them.",
-                )
+                got = f"{text!r}, which also names {objects[word]!r}"
+                raise InputError(f"vocabulary[{name!r}]", "words of one object", got, "Leave it out of one of them.")
     return _vocabulary(objects, {word: word for word in objects if " " in word}, {}, words)
 
 
@@ -529,13 +521,7 @@ def as_objects(objects: Any, n_rows: int, vocabulary: Vocabulary) -> list[frozen
     if isinstance(objects, str | Mapping) or not isinstance(objects, Collection):
         raise InputTypeError("objects", "a list of names for each row", quote_value(objects), "Give lists.")
     objects = as_list(objects, "objects", "a list of names for each row")
-    if len(objects) != n_rows:
-        raise InputError(
-            "objects",
-            f"a list for each of the {n_rows} rows of predictions",
-            len(objects),
-            "Give an empty list for an image without objects.",
-        )
+    check_n_rows("objects", len(objects), "predictions", n_rows, "list")
     rows = []
     for i, row in enumerate(objects):
         if isinstance(row, str | Mapping) or not isinstance(row, Iterable):

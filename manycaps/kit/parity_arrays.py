@@ -15,7 +15,7 @@ from .parity_corpus import parity_p_values
 from .parity_gaps import gaps_test, row_gaps
 from .parity_power import LEVEL, WEIGHT_OF_TAILS, ParityPlan, level_of_gaps, parity_plan
 from .parity_tails import LEAST_ROWS_OF_TAILS, TAIL, TAILS, CorpusTails, KeptDistances, TailDistances, corpus_tails
-from .rows import as_pairs
+from .rows import DISTANCES, as_pairs, check_symmetric
 from .sets_intervals import check_clusters
 from .vectors_distances import check_distance_scale
 
@@ -200,21 +200,13 @@ def _as_symmetric(distances: npt.ArrayLike, n_candidates: int) -> Floats:
     rows, different = as_pairs(distances, "distances")
     check_whole_number("n_candidates", n_candidates, 1)
     if rows.shape[1] - n_candidates < 2:
+        expected = f"at most {rows.shape[1] - 2} of {rows.shape[1]} texts"
         raise InputError(
-            "n_candidates",
-            f"at most {rows.shape[1] - 2} of {rows.shape[1]} texts",
-            n_candidates,
-            "People are compared with each other: give two references or more.",
+            "n_candidates", expected, n_candidates, "References are compared with each other: give two or more."
         )
     wrong = different | (rows.min(axis=(1, 2)) < 0)
     wrong |= np.abs(np.diagonal(rows, axis1=1, axis2=2)).max(axis=1) > 0
-    if wrong.any():
-        raise InputError(
-            f"distances[{int(np.argmax(wrong))}]",
-            "symmetric distances of at least 0 with zeros on the diagonal",
-            "others",
-            "Give the mean of both directions.",
-        )
+    check_symmetric("distances", wrong, DISTANCES)
     check_distance_scale(list(rows))
     return rows
 

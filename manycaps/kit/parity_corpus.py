@@ -12,7 +12,7 @@ import numpy as np
 import scipy.special
 
 from .arrays import exact_mean
-from .errors import InputError
+from .errors import check_places
 from .parity_faults import CorpusFaults
 from .parity_gaps import DrawnGaps, ParityColumns, ParityCorpus, RowGaps, gaps_test, gaps_test_of_sums, row_gaps
 from .parity_power import (
@@ -94,13 +94,11 @@ def check_two_references(
 ) -> None:
     """Raise unless every row has two references."""
     short = [i for i, (_, n) in enumerate(sizes) if n < 2]
-    if short:
-        raise InputError(
-            f"{columns[1]}[{short[0]}]",
-            "at least two references, since people are compared with each other",
-            f"one ({len(short)} such rows in all)",
-            "Add references, or leave the row out; `wording` takes one.",
-        )
+    expected, fix = (
+        "at least two references, which are compared with each other",
+        "Add some, or leave the row out; `wording` takes one.",
+    )
+    check_places(short, columns[1], expected, "one", fix)
 
 
 def row_columns(distances: np.ndarray, n_candidates: int) -> dict[str, np.ndarray]:

@@ -78,12 +78,8 @@ def words_of(result: Mapping[str, Any], p_value: float | None = None) -> list[Pa
         raise InputTypeError("result", "the dict that compute returns", quote_value(result), "Compute it first.")
     missing = [key for key in ("human_parity_p_value", "unlike_people_share_ci_low") if key not in result]
     if missing:
-        raise InputError(
-            "result",
-            f"the key {missing[0]!r}",
-            "none",
-            "Compute it with p_value other than 'none', and with confidence_level=0.95.",
-        )
+        fix = "Compute it with p_value other than 'none', and with confidence_level=0.95."
+        raise InputError("result", f"the key {missing[0]!r}", "none", fix)
     p_value = result["human_parity_p_value"] if p_value is None else p_value
     if math.isnan(p_value):
         sentence = "Not tested: all captions of a row are equally far apart, or there are too few rows."

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import CaptionRows, Floats, TokenList, TokenRows, _kind, as_finite, as_list
-from .errors import InputError, InputTypeError, quote_value
+from .errors import InputError, InputTypeError, check_n_rows, check_places, quote_value
 from .options import check_whole_number
 
 # Raises unless rows can be used; takes the sizes of each row, and the names of the columns that these are of.
@@ -123,12 +123,8 @@ def check_no_table(values: object, column: str, expected: str) -> None:
     """Raise if a whole table is given as a column or a row: iterating over it yields column names or dicts."""
     names = getattr(values, "column_names", getattr(values, "columns", None))
     if names is not None:
-        raise InputTypeError(
-            column,
-            expected,
-            f"a table ({type(values).__name__}) with the columns {quote_value([str(name) for name in names])}",
-            "Give one column of it, for example table['captions'].",
-        )
+        got = f"a table ({type(values).__name__}) with the columns {quote_value([str(name) for name in names])}"
+        raise InputTypeError(column, expected, got, "Give one column of it, for example table['captions'].")
 
 
 def as_rows(values: npt.ArrayLike, name: str) -> Floats:
@@ -136,7 +132,7 @@ def as_rows(values: npt.ArrayLike, name: str) -> Floats:
     array = as_finite(values, name)
     if array.ndim != 3 or not array.size:
         raise InputError(
-            name, "an array of three dimensions, rows first", f"shape {array.shape}", "Write array[None] for one row."
+            name, "an array of 3 dimensions, rows first", f"shape {array.shape}", "Write array[None] for one row."
         )
     return array
 
@@ -148,6 +144,15 @@ def as_pairs(values: npt.ArrayLike, name: str) -> tuple[Floats, npt.NDArray[np.b
         raise InputError(name, "shape (n_rows, n, n)", rows.shape, "Give a value for every pair of texts.")
     differences = np.abs(rows - rows.swapaxes(1, 2)).max(axis=(1, 2))
     return rows, differences > 1e-9 * np.abs(rows).max(axis=(1, 2))
+
+
+# What an array of distances of all pairs holds.
+DISTANCES = "symmetric distances of at least 0 with zeros on the diagonal"
+
+
+def check_symmetric(name: str, wrong: npt.NDArray[np.bool_], expected: str = "symmetric values") -> None:
+    """Raise at the first row whose values of pairs are wrong, as the row is not symmetric or has no distances."""
+    check_places(np.flatnonzero(wrong).tolist(), name, expected, "others", "Give the mean of both directions.")
 
 
 def joint_vectors(candidates: npt.ArrayLike, references: npt.ArrayLike, least: int) -> tuple[Floats, int]:
@@ -162,10 +167,7 @@ def joint_vectors(candidates: npt.ArrayLike, references: npt.ArrayLike, least: i
     (n_rows, _, d), shape = sides[0].shape, sides[1].shape
     if (n_rows, d) != (shape[0], shape[2]):
         raise InputError(
-            "references",
-            f"shape ({n_rows}, n, {d}), as candidates have",
-            shape,
-            "Give the same rows, and vectors of the same encoder.",
+            "references", f"shape ({n_rows}, n, {d}), as candidates", shape, "Use the same rows and one encoder."
         )
     return np.concatenate(sides, axis=1), sides[0].shape[1]
 
@@ -174,9 +176,8 @@ def check_candidates(n_candidates: int, n_texts: int, least: int) -> None:
     """Raise unless both sets have at least `least` texts."""
     check_whole_number("n_candidates", n_candidates, least)
     if n_candidates > n_texts - least:
-        raise InputError(
-            "n_candidates", f"at most {n_texts - least} of {n_texts} texts", n_candidates, "The others are references."
-        )
+        expected = f"at most {n_texts - least} of {n_texts} texts"
+        raise InputError("n_candidates", expected, n_candidates, "The others are references.")
 
 
 def as_token_rows(rows: Iterable[Any], name: str) -> list[list[TokenList]]:
@@ -197,26 +198,14 @@ def as_token_rows(rows: Iterable[Any], name: str) -> list[list[TokenList]]:
 def as_both_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[list[TokenList]], list[list[TokenList]]]:
     """Return the rows of both columns as lists, also of Arrow columns; raise for the first that is wrong."""
     both = as_token_rows(candidates, "candidates"), as_token_rows(references, "references")
-    if len(both[0]) != len(both[1]):
-        raise InputError(
-            "references",
-            f"{len(both[0])} rows, as many as candidates",
-            len(both[1]),
-            "Give one list of references per list of candidates.",
-        )
+    check_n_rows("references", len(both[1]), "candidates", len(both[0]))
     warn_of_decoder_signs(*both, "candidates")
     return both
 
 
 def check_row_counts(n_predictions: int, n_references: int) -> None:
     """Raise unless both columns have the same number of rows."""
-    if n_predictions != n_references:
-        raise InputError(
-            "references",
-            f"one row for each of the {n_predictions} rows of predictions",
-            n_references,
-            "Row i of both columns belongs to one image or video.",
-        )
+    check_n_rows("references", n_references, "predictions", n_predictions)
 
 
 def has_references(references: CaptionRows) -> bool:
@@ -227,11 +216,9 @@ def has_references(references: CaptionRows) -> bool:
     """
     without = [i for i, row in enumerate(references) if not row]
     if without and len(without) < len(references):
+        got = f"none ({len(without)} of {len(references)} such rows)"
         raise InputError(
-            f"references[{without[0]}]",
-            "references in every row, or in none",
-            f"none ({len(without)} of {len(references)} such rows)",
-            "Add them, or leave out the references of all rows.",
+            f"references[{without[0]}]", "references in every row, or in none", got, "Add them, or drop all."
         )
     return not without
 
@@ -247,10 +234,7 @@ def _as_captions(row: object, where: str, are_strings: bool, sampled: bool) -> l
     if are_strings:
         if isinstance(row, Iterable) and not isinstance(row, NOT_ROWS):
             raise InputTypeError(
-                where,
-                "a caption (a string) as in row 0",
-                _kind(row),
-                "Give a list in every row, or a string in every row.",
+                where, "a caption (a string) as in row 0", _kind(row), "Give all rows as lists, or as strings."
             )
         row = [row]
     if isinstance(row, NOT_ROWS) or not isinstance(row, Iterable):
@@ -293,7 +277,7 @@ def check_caption(caption: object, where: str) -> None:
         raise InputTypeError(where, "a caption (a string)", _kind(caption), fix or "Decode or drop this caption.")
     if len(caption) > LONGEST_CAPTION:
         raise InputError(
-            where, f"at most {LONGEST_CAPTION:,} characters", f"{len(caption):,}", "Drop it or truncate it."
+            where, f"at most {LONGEST_CAPTION:,} characters", f"{len(caption):,}", "Drop it or shorten it."
         )
     if not caption.isascii():
         _check_unicode(caption, where)
@@ -304,12 +288,8 @@ def _check_unicode(caption: str, where: str) -> None:
     try:
         caption.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InputError(
-            where,
-            "valid Unicode",
-            f"the lone surrogate {caption[error.start]!a} at character {error.start}",
-            "Decode the text again with errors='replace'.",
-        ) from None
+        got = f"the lone surrogate {caption[error.start]!a} at character {error.start}"
+        raise InputError(where, "valid Unicode", got, "Decode the text again with errors='replace'.") from None
 
 
 def has_character(text: str) -> bool:

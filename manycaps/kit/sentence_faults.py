@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, as_finite, plain_arguments
-from .errors import InputError
+from .errors import InputError, check_n_rows, check_places
 from .options import check_number
 from .parity_faults import FAULTS
 from .parity_sentences import distances_of_vectors, row_spans, sentence_support
@@ -83,12 +83,9 @@ def sentence_faults(
     """
     people = as_caption_rows(references, "references")
     mine = as_caption_rows(candidates, "candidates")
-    if len(mine) != len(people):
-        expected = f"{len(mine)} rows, as many as candidates"
-        raise InputError("references", expected, len(people), "Give one list of references per list of candidates.")
-    for i, row in enumerate(people):
-        if len(row) < 2:
-            raise InputError(f"references[{i}]", "two texts or more", len(row), "Leave this row out.")
+    check_n_rows("references", len(people), "candidates", len(mine))
+    short = [i for i, row in enumerate(people) if len(row) < 2]
+    check_places(short, "references", "at least two texts", "one", "Leave the row out.")
     check_language("language", language)
     if confidence_level is not None:
         check_number("confidence_level", confidence_level, 0, 1)

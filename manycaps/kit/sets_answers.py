@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, as_list, as_numbers, plain_arguments
-from .errors import InputError, InputTypeError, quote_value
+from .errors import InputError, InputTypeError, check_n_rows, quote_value
 from .options import check_choice, check_is_number, check_whole_number
 from .rows import NOT_ROWS, check_no_table
 from .sets_classes import class_labels
@@ -139,8 +139,7 @@ def as_quality(quality: Any, sizes: Sequence[int]) -> list[Floats]:
     if isinstance(quality, NOT_ROWS):
         raise InputTypeError("quality", f"n_rows lists of {expected}", quote_value(quality), advice)
     rows = as_list(quality, "quality", f"n_rows lists of {expected}")
-    if len(rows) != len(sizes):
-        raise InputError("quality", f"as many rows as there are rows of texts ({len(sizes)})", len(rows), advice)
+    check_n_rows("quality", len(rows), "texts", len(sizes), "list of numbers")
     arrays = []
     for i, (row, size) in enumerate(zip(rows, sizes, strict=True)):
         array = as_numbers(row, f"quality[{i}]", expected, advice, "iuf", np.float64)
@@ -166,7 +165,7 @@ def _as_class_labels(equivalent: Sequence[npt.ArrayLike], k: int) -> list[np.nda
         if array.ndim != 2 or array.shape != array.T.shape or len(array) < k or (array != array.T).any():
             raise InputError(
                 f"equivalent[{i}]",
-                f"a symmetric array of shape (n, n) with n of at least k={k}",
+                f"a symmetric array of shape (n, n), n at least k={k}",
                 f"shape {array.shape}",
                 "Give one array for each set of texts.",
             )
@@ -200,12 +199,8 @@ def judge_texts(texts: Sequence[str], equivalent: Equivalence) -> np.ndarray:
     for i, j in itertools.combinations(range(len(distinct)), 2):
         answer = equivalent(distinct[i], distinct[j])
         if not isinstance(answer, bool | np.bool_):
-            raise InputTypeError(
-                "equivalent",
-                "True or False of two texts",
-                f"{quote_value(answer)} for {quote_value(distinct[i])} and {quote_value(distinct[j])}",
-                "Return a bool.",
-            )
+            got = f"{quote_value(answer)} for {quote_value(distinct[i])} and {quote_value(distinct[j])}"
+            raise InputTypeError("equivalent", "True or False of two texts", got, "Return a bool.")
         answers[i, j] = answers[j, i] = answer
     places = [place[text] for text in texts]
     return answers[np.ix_(places, places)]
@@ -224,10 +219,7 @@ def choose_k(k: int | None, sides: Mapping[str, Sequence[Sequence[str]]]) -> int
         for i, row in enumerate(rows):
             if len(row) < k:
                 raise InputError(
-                    f"{name}[{i}]",
-                    f"at least k={k} texts",
-                    len(row),
-                    "Give a smaller k, or leave it out for the smallest number of all rows.",
+                    f"{name}[{i}]", f"at least k={k} texts", len(row), "Give a smaller k, or leave it out."
                 )
     return k
 
@@ -239,8 +231,5 @@ def check_equivalent(equivalent: Any) -> None:
     check_is_number("equivalent", equivalent, "Give a cosine distance such as 0.2, or a function of two texts.")
     if not 0 <= equivalent < 2:
         raise InputError(
-            "equivalent",
-            "a cosine distance from 0 to below 2",
-            quote_value(equivalent),
-            "Texts at most so far apart say the same, for example 0.2.",
+            "equivalent", "a cosine distance from 0 to below 2", quote_value(equivalent), "Give for example 0.2."
         )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import Floats, TokenRows, as_list, mean_of_defined
-from .errors import InputError, InputTypeError, quote_value
+from .errors import InputError, InputTypeError, check_places, quote_value
 from .ngrams import NgramIndex
 from .ngrams_bleu import corpus_mbleu_4, self_bleu_values, self_statistics
 from .ngrams_cider import document_weights
@@ -267,10 +267,7 @@ def check_kernels(kernels: object) -> None:
     names = kernel_names(kernels)
     if len(set(names)) < len(names):
         raise InputError(
-            "kernels",
-            "each kernel once and at most one function",
-            quote_value(names),
-            "Compute twice for two functions.",
+            "kernels", "each kernel once, at most one a function", quote_value(names), "Compute twice for two."
         )
 
 
@@ -300,13 +297,8 @@ def check_set_sizes(sizes: Sequence[tuple[int, ...]], columns: Sequence[str]) ->
     """Raise if a set has more than `MOST_CAPTIONS` captions; `sizes` has a size per column for each row."""
     for name, column in zip(columns, zip(*sizes, strict=True), strict=True):
         large = [i for i, size in enumerate(column) if size > MOST_CAPTIONS]
-        if large:
-            raise InputError(
-                f"{name}[{large[0]}]",
-                f"at most {MOST_CAPTIONS:,} captions in a set",
-                f"{column[large[0]]:,} ({len(large)} such rows in all)",
-                "Give a sample of them; vdtk_diversity measures whole data sets.",
-            )
+        expected, got = f"at most {MOST_CAPTIONS:,} captions in a set", f"{column[large[0]]:,}" if large else ""
+        check_places(large, name, expected, got, "Give a sample of them; vdtk_diversity measures whole data sets.")
 
 
 def self_cider(

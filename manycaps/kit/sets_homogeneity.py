@@ -11,13 +11,13 @@ import numpy.typing as npt
 import scipy.special
 
 from .arrays import CaptionRows, Floats, Ints, TokenRows, as_list, exact_mean, plain_arguments
-from .errors import InputError, InputTypeError
+from .errors import InputError, InputTypeError, check_n_rows, check_places
 from .ngrams import NgramIndex
 from .options import check_whole_number
 from .parity_corpus import LEAST_ROWS, SMALLEST_P
 from .parity_gaps import DrawnGaps, GapsTest, ParityCorpus, RowGaps, gaps_test, row_gaps
 from .parity_power import LEVEL, RowsToDetect, rows_to_detect, rows_to_detect_of_tails, soonest
-from .rows import as_caption_rows, as_pairs
+from .rows import DISTANCES, as_caption_rows, as_pairs, check_symmetric
 from .sets_classes import class_labels
 from .sets_diversity import ROUNDING
 from .sets_intervals import check_clusters, interval_of_rows, mean_of_rows, one_sided_p_value, with_interval
@@ -272,9 +272,9 @@ def compare_models(
     if clusters is not None and p_value == "permutation":
         raise InputError(
             "p_value",
-            "'chi-squared' beside clusters",
-            "'permutation', whose splits take rows for independent",
-            "Leave one of them out.",
+            "'chi-squared' with clusters",
+            "'permutation'",
+            "Use chi-squared: splits take rows for independent.",
         )
     names = list(texts)
     sizes = np.array([[len(row) for row in rows] for rows in texts.values()]).T  # (n_rows, n_models)
@@ -398,13 +398,7 @@ def as_other_models(others: object, n_rows: int) -> dict[str, list[list[str]]]:
     for name, rows in models.items():
         if name in (PEOPLE, "predictions"):
             raise InputError("others", "other names than predictions and people", repr(name), "Rename it.")
-        if len(rows) != n_rows:
-            raise InputError(
-                f"others[{name!r}]",
-                f"one row for each of the {n_rows} rows of predictions",
-                len(rows),
-                "Row i of all models answers one prompt.",
-            )
+        check_n_rows(f"others[{name!r}]", len(rows), "predictions", n_rows)
     return models
 
 
@@ -412,13 +406,8 @@ def check_two_answers(models: Mapping[str, CaptionRows]) -> None:
     """Raise unless every model has two answers in every row."""
     for name, rows in models.items():
         short = [i for i, row in enumerate(rows) if len(row) < 2]
-        if short:
-            raise InputError(
-                f"{name}[{short[0]}]",
-                "at least two answers, since the answers of a model are compared with each other",
-                f"{len(rows[short[0]])} ({len(short)} such rows in all)",
-                "Sample more, or leave the row out of all models.",
-            )
+        fix = "Sample more, or leave the row out of all models."
+        check_places(short, name, "at least two answers, which are compared with each other", "fewer", fix)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -498,11 +487,5 @@ def _as_distances(distances: npt.ArrayLike) -> Floats:
     rows, different = as_pairs(distances, "distances")
     wrong = different | (rows.min(axis=(1, 2)) < 0)
     wrong |= np.abs(np.diagonal(rows, axis1=1, axis2=2)).max(axis=1) > 0
-    if wrong.any():
-        raise InputError(
-            f"distances[{int(np.argmax(wrong))}]",
-            "symmetric distances of at least 0 with zeros on the diagonal",
-            "others",
-            "Give the mean of both directions.",
-        )
+    check_symmetric("distances", wrong, DISTANCES)
     return rows

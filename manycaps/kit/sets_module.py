@@ -184,12 +184,9 @@ def check_three_texts(sizes: Sequence[tuple[int, ...]], columns: tuple[str, ...]
     short = [i for i, size in enumerate(sizes) if sum(size) < 3]
     if short:
         i = short[0]
-        raise InputError(
-            f"{columns[0]}[{i}], {columns[1]}[{i}]",
-            "at least 3 captions in all",
-            f"{sizes[i][0]} candidate and {sizes[i][1]} reference ({len(short)} such rows in all)",
-            "Sample more candidates, or leave the row out.",
-        )
+        got = f"{sizes[i][0]} candidate and {sizes[i][1]} reference ({len(short)} such rows in all)"
+        place, fix = f"{columns[0]}[{i}], {columns[1]}[{i}]", "Sample more candidates, or leave the row out."
+        raise InputError(place, "at least 3 captions in all", got, fix)
 
 
 class SetMetric(CollectionModule):

@@ -50,12 +50,9 @@ def exact_splits(n_candidates: int, n_references: int, max_partitions: int, *, m
     n_texts = n_candidates + n_references
     n_splits = math.comb(n_texts, n_candidates)
     if n_splits > max_partitions:
-        raise InputError(
-            "p_value='exact'",
-            f"at most max_partitions={max_partitions} splits per row",
-            f"{n_splits} for {n_candidates} candidates and {n_references} references",
-            "Use p_value='permutation', or a larger max_partitions.",
-        )
+        got = f"{n_splits} for {n_candidates} candidates and {n_references} references"
+        fix = "Use p_value='permutation', or a larger max_partitions."
+        raise InputError("p_value='exact'", f"at most max_partitions={max_partitions} splits per row", got, fix)
 
     if n_candidates == n_references and not mirrored:
         n_splits //= 2  # in this order, those in which the first text is a candidate

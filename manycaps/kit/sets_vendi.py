@@ -79,22 +79,13 @@ def kernel_eigenvalues(kernel: object, n_captions: int, where: str) -> np.ndarra
     matrix = as_numbers(kernel, "kernels", expected, advice, dtype=np.float64)
     got = _kernel_fault(matrix, n_captions)
     if got:
-        raise InputError(
-            "kernels",
-            (
-                f"a symmetric matrix of shape ({n_captions}, {n_captions}) with ones on its diagonal for the "
-                f"captions of {where}"
-            ),
-            got,
-            "Divide k(x, y) by sqrt(k(x, x) k(y, y)).",
-        )
+        expected = f"a symmetric matrix of shape ({n_captions}, {n_captions}) with ones on its diagonal for {where}"
+        raise InputError("kernels", expected, got, "Divide k(x, y) by sqrt(k(x, x) k(y, y)).")
     eigenvalues: np.ndarray = np.linalg.eigvalsh((matrix + matrix.T) / 2)
     if eigenvalues[0] < -KERNEL_TOLERANCE * eigenvalues[-1]:
+        expected = f"a kernel without negative eigenvalues for the captions of {where}"
         raise InputError(
-            "kernels",
-            f"a kernel without negative eigenvalues for the captions of {where}",
-            f"{eigenvalues[0]:.3g}",
-            "Give a positive semi-definite similarity, such as cosines of features.",
+            "kernels", expected, f"{eigenvalues[0]:.3g}", "Give a positive semi-definite one, such as cosines."
         )
     return eigenvalues
 
@@ -245,12 +236,8 @@ def check_orders(orders: object) -> None:
     for order in orders:
         check_is_number("vendi_orders", order, "Write math.inf for infinity.")
         if not (SMALLEST_ORDER <= order <= LARGEST_ORDER or order == math.inf):
-            raise InputError(
-                "vendi_orders",
-                f"numbers from {SMALLEST_ORDER} to {LARGEST_ORDER}, or infinity",
-                quote_value(order),
-                "Usual ones are 1, 2 and math.inf.",
-            )
+            expected = f"numbers from {SMALLEST_ORDER} to {LARGEST_ORDER}, or infinity"
+            raise InputError("vendi_orders", expected, quote_value(order), "Usual ones are 1, 2 and math.inf.")
     names = [order_name(order) for order in orders]
     if not names or len(set(names)) < len(names):
         raise InputError(

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from .arrays import Floats, as_finite, plain_arguments
 from .errors import InputError
 from .options import check_is_number
-from .rows import as_pairs, check_candidates
+from .rows import as_pairs, check_candidates, check_symmetric
 
 # Weight of the distances from the references at which the energy score is proper.
 PROPER_QUALITY = 0.5
@@ -108,10 +108,11 @@ def self_critical(sampled: npt.ArrayLike, greedy: npt.ArrayLike) -> Floats:
     """
     sampled_scores, greedy_scores = as_finite(sampled, "sampled"), as_finite(greedy, "greedy")
     if sampled_scores.ndim != 2 or greedy_scores.shape not in ((len(sampled_scores),), (len(sampled_scores), 1)):
+        got = f"shapes {greedy_scores.shape} and {sampled_scores.shape}"
         raise InputError(
             "greedy",
             "one score for each row of sampled, of shape (n_rows, n_candidates)",
-            f"shapes {greedy_scores.shape} and {sampled_scores.shape}",
+            got,
             "Score one greedy caption per row.",
         )
     return sampled_scores - greedy_scores.reshape(-1, 1)
@@ -122,14 +123,6 @@ def _as_pairs(values: npt.ArrayLike, name: str, n_candidates: int) -> Floats:
     rows, different = as_pairs(values, name)
     check_candidates(n_candidates, rows.shape[1], 1)
     if n_candidates < 2:
-        raise InputError(
-            "n_candidates",
-            "at least 2 candidates, which are compared with each other",
-            n_candidates,
-            "Sample more captions per row.",
-        )
-    if different.any():
-        raise InputError(
-            f"{name}[{int(np.argmax(different))}]", "symmetric values", "others", "Give the mean of both directions."
-        )
+        raise InputError("n_candidates", "at least 2, which are compared with each other", n_candidates, "Sample more.")
+    check_symmetric(name, different)
     return rows

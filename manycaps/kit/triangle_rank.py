@@ -72,12 +72,9 @@ def check_statistic_sizes(
         return
     for i, size in enumerate(sizes):
         if sum(size) > MAX_PER_SIDE_TEXTS:
-            raise InputError(
-                f"{columns[0]}[{i}], {columns[1]}[{i}]",
-                f"at most {MAX_PER_SIDE_TEXTS} captions in all for p-values with statistic='per_side'",
-                sum(size),
-                "Use statistic='pooled', or p_value='none'.",
-            )
+            place = f"{columns[0]}[{i}], {columns[1]}[{i}]"
+            expected = f"at most {MAX_PER_SIDE_TEXTS} captions in all for p-values with statistic='per_side'"
+            raise InputError(place, expected, sum(size), "Use statistic='pooled', or p_value='none'.")
 
 
 # Of every module of triangle ranks.
@@ -376,12 +373,7 @@ def _as_distances(distances: npt.ArrayLike, n_candidates: int, statistic: str) -
     rows = as_rows(distances, "distances")
     n_texts = rows.shape[1]
     if rows.shape[2] != n_texts or n_texts < 3:
-        raise InputError(
-            "distances",
-            "shape (n_rows, n_texts, n_texts) with at least 3 texts",
-            rows.shape,
-            "A triangle needs three texts.",
-        )
+        raise InputError("distances", "shape (n_rows, n, n), n at least 3", rows.shape, "A triangle needs three texts.")
     check_candidates(n_candidates, n_texts, 1)
     check_choice("statistic", statistic, STATISTICS)
     return rows

@@ -49,12 +49,8 @@ def as_features(array: np.ndarray, name_of: Callable[[int], str], what: str) -> 
     usable = np.isfinite(features).all(axis=1) & features.any(axis=1)
     if not usable.all():
         j = int(np.argmin(usable))
-        raise InputError(
-            name_of(j),
-            "finite features that are not all 0 as float32",
-            f"{array[j, :3].tolist()}, ... ({int((~usable).sum())} of {len(features)} given together)",
-            f"Encode the {what} again, or leave it out.",
-        )
+        got = f"{array[j, :3].tolist()}, ... ({int((~usable).sum())} of {len(features)} given together)"
+        raise InputError(name_of(j), "finite features that are not all 0 as float32", got, f"Encode the {what} again.")
     return features
 
 
@@ -71,10 +67,7 @@ def check_no_captions(captions: Sequence[object], n_added: int) -> None:
     """Raise if captions are given beside ready embeddings: it would be ambiguous which of them counts."""
     if n_added or any(column is not None for column in captions):
         raise InputError(
-            ARRAY_COLUMNS[0],
-            "embeddings instead of captions",
-            "both",
-            "Leave out predictions, references and rows added before.",
+            ARRAY_COLUMNS[0], "embeddings alone", "captions or rows added before as well", "Leave them out."
         )
 
 
@@ -123,12 +116,8 @@ def refuse_zeros(columns: Mapping[str, Sequence[np.ndarray]]) -> None:
         for j in np.flatnonzero(are_zero)
     ]
     if places:
-        raise InputError(
-            places[0],
-            f"an embedding that is not all zeros, which has no cosine ({len(places)} such texts in all)",
-            "zeros",
-            "Leave these captions out, or use another encoder.",
-        )
+        expected = f"an embedding that is not all zeros, which has no cosine ({len(places)} such texts in all)"
+        raise InputError(places[0], expected, "zeros", "Leave these captions out, or use another encoder.")
 
 
 def check_embeddings(array: np.ndarray, where: str) -> None:
@@ -140,18 +129,10 @@ def check_embeddings(array: np.ndarray, where: str) -> None:
             that is not 0 and has all numbers below `SMALLEST_NUMBER`.
     """
     if not np.issubdtype(array.dtype, np.floating):
-        raise InputTypeError(
-            where,
-            "floating-point numbers",
-            array.dtype,
-            "Convert counts or ids that are meant as vectors with .astype(float).",
-        )
+        raise InputTypeError(where, "floating-point numbers", array.dtype, "Convert counts or ids by .astype(float).")
     if array.ndim != 2 or not array.size:
         raise InputError(
-            where,
-            "an array of shape (n, d) with n and d at least 1",
-            f"shape {array.shape}",
-            "Give one vector per text.",
+            where, "an array of shape (n, d), n and d at least 1", f"shape {array.shape}", "Give one vector per text."
         )
     # Of each vector; wide enough for every type, also in comparisons.
     largest = np.maximum(array.max(axis=1), -array.min(axis=1)).astype(np.longdouble)  # (n,)
@@ -159,21 +140,16 @@ def check_embeddings(array: np.ndarray, where: str) -> None:
     if is_large.any():
         j = int(np.argmax(is_large))
         oddest = array[j][~(np.abs(array[j].astype(np.longdouble)) <= LARGEST_NUMBER)][0]
+        got = f"{oddest} ({int(is_large.sum())} such vectors in all)"
         raise InputError(
-            f"{where}[{j}]",
-            f"finite numbers of size at most {LARGEST_NUMBER:g}",
-            f"{oddest} ({int(is_large.sum())} such vectors in all)",
-            "Check the encoder.",
+            f"{where}[{j}]", f"finite numbers of size at most {LARGEST_NUMBER:g}", got, "Check the encoder."
         )
     is_small = (largest > 0) & (largest < SMALLEST_NUMBER)
     if is_small.any():
         j = int(np.argmax(is_small))
-        raise InputError(
-            f"{where}[{j}]",
-            f"zeros, or a number of size at least {SMALLEST_NUMBER:g}",
-            f"a vector up to {largest[j]:g} ({int(is_small.sum())} such vectors in all)",
-            "Multiply all embeddings by one factor.",
-        )
+        expected = f"zeros, or a number of size at least {SMALLEST_NUMBER:g}"
+        got = f"a vector up to {largest[j]:g} ({int(is_small.sum())} such vectors in all)"
+        raise InputError(f"{where}[{j}]", expected, got, "Multiply all embeddings by one factor.")
 
 
 def as_array(values: object, where: str, advice: str) -> np.ndarray:
@@ -202,10 +178,6 @@ def as_encoder_output(output: object, n_captions: int) -> np.ndarray:
     """
     array = as_array(output, "encoder output", "Return a NumPy array of shape (n, d).")
     if len(array) != n_captions:
-        raise InputError(
-            "encoder output",
-            f"one vector for each of the {n_captions} distinct captions",
-            len(array),
-            "Return an array of shape (n, d), in the order of the captions.",
-        )
+        expected = f"one vector for each of the {n_captions} distinct captions"
+        raise InputError("encoder output", expected, len(array), "Return an array of shape (n, d), in their order.")
     return array

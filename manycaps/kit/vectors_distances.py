@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from .arrays import LARGEST_SIZE, Floats, as_numbers, plain_arguments
-from .errors import InputError, InputImportError, quote_value, reason_of
+from .errors import InputError, InputImportError, as_input_errors, quote_value, reason_of
 from .rows import as_rows
 from .vectors_checks import refuse_zeros
 from .vectors_rows import EmbeddingRows
@@ -95,14 +95,9 @@ def check_defined(distances: np.ndarray, name: str) -> None:
     undefined = ~np.isfinite(distances)
     if undefined.any():
         _, i, j = (int(index) for index in np.argwhere(undefined)[0])
+        got = f"a row in which it is not finite for texts {i} and {j} ({int(undefined.sum())} such pairs in the batch)"
         raise InputError(
-            f"distance={name!r}",
-            "vectors that have this distance",
-            (
-                f"a row in which it is not finite for texts {i} and {j} ({int(undefined.sum())} such pairs in a "
-                "batch of rows)"
-            ),
-            "Use another distance, for example 'euclidean'.",
+            f"distance={name!r}", "vectors that have this distance", got, "Use another, such as 'euclidean'."
         )
 
 
@@ -125,7 +120,7 @@ def check_distance_diagonals(matrices: Sequence[np.ndarray]) -> None:
             i = int(own[0])
             raise InputError(
                 f"distances[{row}][{i}][{i}]",
-                "0, the distance of a text from itself",
+                "0, a text from itself",
                 matrix[i, i],
                 "Give distances, not similarities.",
             )
@@ -136,12 +131,8 @@ def check_distance_scale(matrices: Sequence[np.ndarray]) -> None:
     for row, matrix in enumerate(matrices):
         largest = float(np.abs(matrix).max())
         if largest > LARGEST_DISTANCE or 0 < largest < SMALLEST_DISTANCE:
-            raise InputError(
-                f"distances[{row}]",
-                f"a largest distance from {SMALLEST_DISTANCE:g} to {LARGEST_DISTANCE:g}, or 0",
-                f"{largest:g}",
-                "Give the distances in another unit.",
-            )
+            expected = f"a largest distance from {SMALLEST_DISTANCE:g} to {LARGEST_DISTANCE:g}, or 0"
+            raise InputError(f"distances[{row}]", expected, f"{largest:g}", "Give the distances in another unit.")
 
 
 # Prefix of the name of a metric: "evaluate:rouge:rougeL".
@@ -187,12 +178,9 @@ def _as_values(returned: object, n_pairs: int) -> np.ndarray:
     is_usable = np.abs(values) <= LARGEST_SIZE  # not NaN
     if not is_usable.all():
         first = int(np.argmin(is_usable))
-        raise InputError(
-            "distance",
-            f"finite numbers of size at most {LARGEST_SIZE:g} from the function",
-            f"{values[first]} for pair {first} of {n_pairs}",
-            "Return a large distance for pairs that have none.",
-        )
+        expected = f"finite numbers of size at most {LARGEST_SIZE:g} from the function"
+        got = f"{values[first]} for pair {first} of {n_pairs}"
+        raise InputError("distance", expected, got, "Return a large distance for pairs that have none.")
     return values
 
 
@@ -204,7 +192,7 @@ def check_evaluate_name(name: str) -> None:
             "distance",
             "'evaluate:NAME' or 'evaluate:NAME:KEY'",
             quote_value(name),
-            "Write for example 'evaluate:rouge:rougeL'.",
+            "For example 'evaluate:rouge:rougeL'.",
         )
 
 
@@ -222,12 +210,12 @@ def evaluate_distance(name: str, scores: str, load: Callable[[str], Any]) -> Tex
     try:
         metric = load(metric_name)
     except Exception as error:  # of the Hub, of the network, of packages that the metric lacks
-        raise InputImportError(
-            "distance",
-            f"a metric that evaluate can load as {quote_value(metric_name)}",
+        expected, got = (
+            f"a metric of evaluate, {quote_value(metric_name)}",
             f"{type(error).__name__} ({reason_of(error)})",
-            ("Check the name and the connection, install what it needs, or give a function of two lists as distance."),
-        ) from error
+        )
+        fix = "Check name and connection, install what it needs, or give a function of two lists."
+        raise InputImportError("distance", expected, got, fix) from error
     key = key or os.path.basename(metric_name.removesuffix(".py"))
     options = PER_PAIR_OPTIONS.get(os.path.basename(metric_name.removesuffix(".py")), {})
 
@@ -262,23 +250,12 @@ def _ask(
     metric: Any, key: str, options: dict[str, Any], references: list[str], predictions: list[str], *, as_lists: bool
 ) -> Any:
     sides = {"references": [[text] for text in references] if as_lists else references, "predictions": predictions}
-    try:
+    with as_input_errors("distance", "a metric of pairs of texts", "Use another metric.", quote_value(metric.name)):
         result = metric.compute(**sides, **options)
-    except Exception as error:
-        raise InputError(
-            "distance",
-            "a metric that scores pairs of texts",
-            f"{type(error).__name__} from {quote_value(metric.name)} ({reason_of(error)})",
-            "Use another metric, or a function of two lists.",
-        ) from error
     if not isinstance(result, dict) or key not in result:
         keys = sorted(result) if isinstance(result, dict) else type(result).__name__
-        raise InputError(
-            "distance",
-            f"the key {quote_value(key)} in the result of {quote_value(metric.name)}",
-            quote_value(keys),
-            "Write 'evaluate:NAME:KEY'.",
-        )
+        expected = f"the key {quote_value(key)} in the result of {quote_value(metric.name)}"
+        raise InputError("distance", expected, quote_value(keys), "Write 'evaluate:NAME:KEY'.")
     return result[key]
 
 
@@ -310,10 +287,6 @@ def cosine_distances(vectors: npt.ArrayLike) -> Floats:
     is_zero = ~rows.any(axis=2)
     if is_zero.any():
         row, text = np.argwhere(is_zero)[0].tolist()
-        raise InputError(
-            f"vectors[{row}][{text}]",
-            "a vector that is not all zeros, which has no cosine",
-            "zeros",
-            "Leave this text out.",
-        )
+        expected = "a vector that is not all zeros, which has no cosine"
+        raise InputError(f"vectors[{row}][{text}]", expected, "zeros", "Leave this text out.")
     return distances_from_cosines(cosine_similarities(rows))

@@ -82,12 +82,8 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
             raise
         if isinstance(error, InputError):
             raise error.as_kind(InputOSError) from error
-        raise InputOSError(
-            "encoder",
-            f"a readable sentence-transformers model in {folder}",
-            f"{type(error).__name__} ({reason_of(error)})",
-            "Delete the folder and fetch the model again.",
-        ) from error
+        got = f"{type(error).__name__} ({reason_of(error)})"
+        raise _folder_error(f"a readable sentence-transformers model in {folder}", got) from error
     return model.to(getattr(torch, dtype))
 
 
@@ -159,45 +155,27 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
             return _as_model_folder(pathlib.Path(folder), DEFAULT_FILES if name == DEFAULT_ENCODER else ())
         except Exception as error:  # the hub's errors are of many kinds; httpx's are no OSErrors
             cause = error if cause is None or not only_cached else cause
-    raise InputOSError(
-        "encoder",
-        f"the sentence-transformers model {quote_value(name)} from huggingface.co or its cache",
-        f"{type(cause).__name__} ({(reason_of(cause) if cause else '')})",
-        (
-            f"Check the name and the connection, or give a folder (relative paths start at {pathlib.Path.cwd()}); "
-            "HF_HUB_OFFLINE=1 allows the cache only."
-        ),
-    ) from None
+    expected = f"the sentence-transformers model {quote_value(name)} from huggingface.co or its cache"
+    got = f"{type(cause).__name__} ({(reason_of(cause) if cause else '')})"
+    fix = f"Check the name and the connection, or give a folder (relative paths start at {pathlib.Path.cwd()})"
+    raise InputOSError("encoder", expected, got, f"{fix}; HF_HUB_OFFLINE=1 allows the cache only.") from None
+
+
+def _folder_error(expected: str, got: object) -> InputOSError:
+    return InputOSError(
+        "encoder", expected, got, "Save it with SentenceTransformer.save_pretrained, or fetch it again."
+    )
 
 
 def _as_model_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathlib.Path:
     """Return the folder if it is a complete sentence-transformers model without pickled weights and foreign classes."""
     missing = [name for name in ("modules.json", *needed) if not is_regular_file(folder / name)]
     if missing:
-        raise InputOSError(
-            "encoder",
-            f"a sentence-transformers model in {folder}",
-            f"a folder without {', '.join(missing)}",
-            "Save the model with SentenceTransformer.save_pretrained, or fetch it again.",
-        )
+        raise _folder_error(f"a sentence-transformers model in {folder}", f"a folder without {', '.join(missing)}")
     for path in _module_paths(folder):
         part = folder / path
-        try:
-            is_pickled = any(part.glob("*.bin")) and not any(part.glob("*.safetensors"))
-        except OSError as error:  # a name that no file system takes
-            raise InputOSError(
-                "encoder",
-                f"folders as paths in {quote_path(folder / 'modules.json')}",
-                quote_value(path),
-                "Save the model again with SentenceTransformer.save_pretrained.",
-            ) from error
-        if is_pickled:
-            raise InputOSError(
-                "encoder",
-                f"weights as safetensors in {part}",
-                "pickled ones, which can run code",
-                "Save the model again with SentenceTransformer.save_pretrained.",
-            )
+        if any(part.glob("*.bin")) and not any(part.glob("*.safetensors")):
+            raise _folder_error(f"weights as safetensors in {part}", "pickled ones, which can run code")
         _check_classes(part / "config.json", "activation_function", "types")
     return folder
 
@@ -209,15 +187,9 @@ def _module_paths(folder: pathlib.Path) -> list[str]:
         modules = read_json(folder / "modules.json", "encoder", advice)
     except InputError as error:
         raise error.as_kind(InputOSError) from error
-    if not isinstance(modules, list) or not all(
-        isinstance(module, dict) and isinstance(module.get("path"), str) for module in modules
-    ):
-        raise InputOSError(
-            "encoder",
-            f"a list of parts with their paths in {quote_path(folder / 'modules.json')}",
-            quote_value(modules),
-            advice,
-        )
+    is_list = isinstance(modules, list) and all(isinstance(module, dict) for module in modules)
+    if not is_list or not all(isinstance(module.get("path"), str) for module in modules):
+        raise _folder_error(f"parts with their paths in {quote_path(folder / 'modules.json')}", quote_value(modules))
     for module in modules:
         _check_class(module.get("type"), folder / "modules.json")
     return [module["path"] for module in modules]
@@ -238,24 +210,19 @@ def _check_classes(path: pathlib.Path, *names: str) -> None:
 def _check_class(name: object, path: pathlib.Path) -> None:
     """Raise unless a name is one of a class of the libraries: versions before 6.0 import any other, and so run it."""
     if not str(name).startswith(LIBRARY_CLASSES):
-        raise InputOSError(
-            "encoder",
+        expected, got = (
             f"classes of sentence-transformers in {quote_path(path)}",
-            f"{quote_value(name)}, whose code would be run",
-            "Models with code of their own are not loaded: give a function as encoder.",
+            f"{quote_value(name)}, whose code would run",
         )
+        raise InputOSError("encoder", expected, got, "Give a function as encoder: models with own code are not loaded.")
 
 
 def _check_weights(path: pathlib.Path) -> None:
     """Raise OSError unless the file is the default model's weights."""
     digest = _sha256_of(path, path_state(path))
     if digest != DEFAULT_SHA256:
-        raise InputOSError(
-            "encoder",
-            f"the weights of {DEFAULT_ENCODER} in {path} (sha256 {DEFAULT_SHA256[:12]}...)",
-            f"{digest[:12]}...",
-            "Delete the file and fetch the model again.",
-        )
+        expected = f"the weights of {DEFAULT_ENCODER} in {path} (sha256 {DEFAULT_SHA256[:12]}...)"
+        raise InputOSError("encoder", expected, f"{digest[:12]}...", "Delete the file and fetch the model again.")
 
 
 @functools.lru_cache(maxsize=4)

@@ -121,12 +121,8 @@ def as_device(name: str) -> "torch.device":
         torch.empty(1, device=device).cpu()  # numbers of the device "meta" cannot be had
     except (RuntimeError, AssertionError, NotImplementedError, TypeError, ImportError) as error:  # torch.hpu
         reason = str(error).partition("\n")[0]  # CUDA's has lines for programmers
-        raise InputError(
-            "device",
-            "'auto' or a device of this machine",
-            f"{quote_value(name)} ({reason_of(RuntimeError(reason))})",
-            "Use 'cpu' or 'auto'.",
-        ) from error
+        got = f"{quote_value(name)} ({reason_of(RuntimeError(reason))})"
+        raise InputError("device", "'auto' or a device of this machine", got, "Use 'cpu' or 'auto'.") from error
     return device
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import LARGEST_SIZE, as_numbers
-from .errors import InputError, InputTypeError, quote_value
+from .errors import InputError, InputTypeError, check_n_rows, check_places, quote_value
 from .options import Option, Ready, as_python_value, check_flag, check_whole_number
 from .row_images import clusters_of_images, repeated_texts
 from .sets_module import CAPTION_COLUMNS, ComparableRows, pairs_batch, text_counts
@@ -172,13 +172,7 @@ def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
     candidates, humans = (
         as_embedding_arrays(rows, name) for rows, name in zip((predictions, references), ARRAY_COLUMNS, strict=True)
     )
-    if len(candidates) != len(humans):
-        raise InputError(
-            ARRAY_COLUMNS[1],
-            f"one array for each of the {len(candidates)} rows of {ARRAY_COLUMNS[0]}",
-            len(humans),
-            "Row i of both belongs to one image or video.",
-        )
+    check_n_rows(ARRAY_COLUMNS[1], len(humans), ARRAY_COLUMNS[0], len(candidates), "array")
     check_dimensions(dict(zip(ARRAY_COLUMNS, (candidates, humans), strict=True)))
     ends = np.cumsum([len(array) for array in (*candidates, *humans)])
     numbers = np.split(np.arange(ends[-1]), ends[:-1])
@@ -190,10 +184,7 @@ def check_side_sizes(sizes: Sequence[tuple[int, int]], columns: tuple[str, str],
     """Raise if a row has fewer than two candidates or fewer than two references."""
     for side, name in enumerate(columns):
         short = [i for i, size in enumerate(sizes) if size[side] < 2]
-        if short:
-            raise InputError(
-                f"{name}[{short[0]}]", "at least two captions", f"one ({len(short)} such rows in all)", reason
-            )
+        check_places(short, name, "at least two captions", "one", reason)
 
 
 def check_estimator_sizes(
@@ -325,31 +316,19 @@ def check_matrices_alone(given: dict[str, Any], column: str, n_added: int) -> No
     """Remove the other columns from the input, and raise if any is given."""
     others = [given.pop(name, None) for name in OTHER_COLUMNS]
     if n_added or any(other is not None for other in others):
-        raise InputError(
-            column,
-            f"{column} in place of captions and embeddings",
-            "both",
-            "Leave out the other columns and rows added before.",
-        )
+        raise InputError(column, f"{column} alone", "other columns or rows added before as well", "Leave them out.")
 
 
 def _as_matrix(values: object, where: str) -> np.ndarray:
     matrix = as_numbers(values, where, "an array of numbers", "Convert it to a NumPy array.", "fiu", np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-        raise InputError(
-            where,
-            "shape (n_texts, n_texts)",
-            matrix.shape,
-            "Give the values of all pairs of the row, candidates first.",
-        )
+        raise InputError(where, "shape (n_texts, n_texts)", matrix.shape, "Give all pairs of a row, candidates first.")
     odd = ~(np.abs(matrix) <= LARGEST_SIZE)  # or NaN
     if odd.any():
         i, j = (int(index) for index in np.argwhere(odd)[0])
+        expected, got = f"a finite number of size at most {LARGEST_SIZE:g}", f"{matrix[i, j]} ({int(odd.sum())} in all)"
         raise InputError(
-            f"{where}[{i}][{j}]",
-            f"a finite number of size at most {LARGEST_SIZE:g}",
-            f"{matrix[i, j]} ({int(odd.sum())} such numbers in all)",
-            "Leave the text out, or divide all of them by one number.",
+            f"{where}[{i}][{j}]", expected, got, "Leave the text out, or divide all of them by one number."
         )
     return matrix
 
@@ -357,21 +336,14 @@ def _as_matrix(values: object, where: str) -> np.ndarray:
 def _as_counts(n_candidates: object, n_texts: Sequence[int], column: str) -> list[int]:
     if n_candidates is None:
         raise InputTypeError(
-            "n_candidates",
-            "a whole number, or one per row",
-            "None",
-            "Say how many of the first texts of a row are candidates.",
+            "n_candidates", "a whole number, or one per row", "None", "Say how many texts are candidates."
         )
     given: Any = as_python_value(n_candidates)
     is_list = isinstance(given, list | tuple | np.ndarray)
     counts = list(given.tolist() if isinstance(given, np.ndarray) else given) if is_list else [given] * len(n_texts)
     if len(counts) != len(n_texts):
-        raise InputError(
-            "n_candidates",
-            f"one number for each of the {len(n_texts)} rows of {column}",
-            quote_value(given),
-            "Give one whole number for all rows, or one per row.",
-        )
+        expected = f"one number for each of the {len(n_texts)} rows of {column}"
+        raise InputError("n_candidates", expected, quote_value(given), "Give one for all rows, or one per row.")
     for i, (count, n) in enumerate(zip(counts, n_texts, strict=True)):
         where = f"n_candidates[{i}]" if is_list else "n_candidates"
         check_whole_number(where, count, 1)

@@ -120,12 +120,8 @@ BATCHES_PER_STEP = 16
 def check_encoder(name: str, encoder: object) -> None:
     """Raise unless `encoder` is a name, a path or a function."""
     if not isinstance(encoder, str | os.PathLike) and not callable(encoder):
-        raise InputTypeError(
-            name,
-            "a model's name or folder, or a function from captions to vectors",
-            type(encoder).__name__,
-            f"Leave it out for {DEFAULT_ENCODER}.",
-        )
+        expected = "a model's name or folder, or a function from captions to vectors"
+        raise InputTypeError(name, expected, type(encoder).__name__, f"Leave it out for {DEFAULT_ENCODER}.")
 
 
 # The name of the option that says what to do with long texts, which a CLIP does not take.
@@ -331,12 +327,9 @@ class SentenceEncoder:
         ]
         where, text = places[0]
         unit = "words" if is_word_vectors(options["encoder"]) else "word pieces"
-        raise InputError(
-            where,
-            f"a text of which the encoder knows some {unit}",
-            f"{quote_value(text)}, of which it knows none ({len(places)} such texts in all)",
-            OTHER_VECTORS if unit == "words" else OTHER_ENCODER,
-        )
+        got = f"{quote_value(text)}, of which it knows none ({len(places)} such texts in all)"
+        fix = OTHER_VECTORS if unit == "words" else OTHER_ENCODER
+        raise InputError(where, f"a text of which the encoder knows some {unit}", got, fix)
 
     def _count_long(self, n_times: Mapping[str, int], options: Mapping[str, Any]) -> dict[str, int]:
         """Count the texts that the model does not read as a whole."""
@@ -415,12 +408,8 @@ def _windows(shared: SharedModel[Any], texts: Sequence[str]) -> dict[str, list[s
     with shared.lock:
         long = unread_texts(shared.model, texts)
         if long is None:
-            raise InputError(
-                "long_texts",
-                "'truncate' for a model that does not say how much it reads",
-                "'window'",
-                "Leave it out, or take a model with a tokenizer of transformers.",
-            )
+            expected = "'truncate' for a model that does not say how much it reads"
+            raise InputError("long_texts", expected, "'window'", "Leave it out, or use a tokenizer of transformers.")
         windows = {}
         for text in long:
             known = shared.remembered.get(("windows", text))

@@ -151,30 +151,20 @@ def read_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
                 numbers = [batch.column(name).to_numpy() for name in names if name not in ("word", "end")]
                 blocks.append(np.ascontiguousarray(np.stack(numbers, axis=1)))
     except pa.ArrowInvalid as error:
-        raise InputError(
-            "encoder",
-            f"a word and its numbers in every line of {shown}",
-            f"an error ({reason_of(error)})",
-            "Give a text file of GloVe or fastText.",
-        ) from error
+        raise _file_error(f"a word and its numbers in every line of {shown}", reason_of(error)) from error
     n_lines = len(words) + n_odd["lines"]
     if n_odd["lines"] > MOST_ODD * n_lines or n_odd["short"]:
-        raise InputError(
-            "encoder",
-            f"{n_columns} columns in every line of {shown} as in the first",
-            f"another number in {n_odd['lines']:,} of {n_lines:,}",
-            "Download the file again.",
-        )
+        got = f"another number in {n_odd['lines']:,} of {n_lines:,}"
+        raise _file_error(f"{n_columns} columns in every line of {shown} as in the first", got)
     if n_lines < layout.n_words:
-        raise InputError(
-            "encoder",
-            f"{layout.n_words:,} words in {shown}, as its first line says",
-            f"{n_lines:,}",
-            "The file is cut: download it again.",
-        )
+        raise _file_error(f"{layout.n_words:,} words in {shown}, as its first line says", f"{n_lines:,}")
     if not all(np.isfinite(block).all() for block in blocks):
-        raise InputError("encoder", f"finite numbers in {shown}", "NaN or infinity", "Download the file again.")
+        raise _file_error(f"finite numbers in {shown}", "NaN or infinity")
     return WordVectors(words, blocks)
+
+
+def _file_error(expected: str, got: object) -> InputError:
+    return InputError("encoder", expected, got, "Download the file again, or give a text file of GloVe or fastText.")
 
 
 class _Layout(NamedTuple):
@@ -196,19 +186,11 @@ def _layout(path: str | os.PathLike[str], shown: str) -> _Layout:
     columns = lines[has_header].split(b" ")
     n_numbers = len(columns) - 1 - (columns[-1] == b"")
     if n_numbers < 1:
-        raise InputError(
-            "encoder",
-            f"a word and its numbers in every line of {shown}",
-            quote_value(lines[has_header]),
-            "Give a text file of GloVe or fastText.",
-        )
+        raise _file_error(f"a word and its numbers in every line of {shown}", quote_value(lines[has_header]))
     n_words, n_dimensions = map(int, parts) if has_header else (0, n_numbers)
     if n_dimensions != n_numbers:
-        raise InputError(
-            "encoder",
-            f"{n_dimensions:,} numbers for each word of {shown}, as its first line says",
-            f"{n_numbers:,}",
-            "Download the file again.",
+        raise _file_error(
+            f"{n_dimensions:,} numbers for each word of {shown}, as its first line says", f"{n_numbers:,}"
         )
     names = ["word", *map(str, range(n_numbers)), *(["end"] if columns[-1] == b"" else [])]
     return _Layout(has_header, n_words, names)

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import PIL.Image
 
-from .errors import InputError, InputImportError, InputTypeError, quote_path, quote_value, reason_of
+from .errors import InputError, InputImportError, InputTypeError, as_input_errors, quote_path, quote_value, reason_of
 from .files import inline_bytes, is_folder, open_regular_file
 from .images import (
+    CHECK_PATH,
+    FETCH_AGAIN,
     as_image_source,
     as_model_pixels,
     as_numpy,
@@ -79,12 +81,8 @@ def as_video_source(video: object, where: str) -> VideoSource:
         return _as_array_source(as_numpy(video, where), where)
     if isinstance(video, Iterable) and not isinstance(video, Mapping | PIL.Image.Image):
         return _as_frames(list(video), where)
-    raise InputTypeError(
-        where,
-        "a video (path, bytes, list of images or array of features)",
-        type(video).__name__,
-        "Give the path of the file, or a list of its frames.",
-    )
+    expected = "a video (path, bytes, list of images or array of features)"
+    raise InputTypeError(where, expected, type(video).__name__, "Give the path of the file, or a list of its frames.")
 
 
 def iterate_videos(videos: Iterable[object], column: str) -> Iterator[object]:
@@ -97,12 +95,8 @@ def iterate_videos(videos: Iterable[object], column: str) -> Iterator[object]:
     except ImportError as error:
         if "torchcodec" not in str(error):
             raise
-        raise InputImportError(
-            f"{column}[{row}]",
-            "torchcodec to be installed for a decoded column of datasets.Video()",
-            "none",
-            ("Run `pip install torchcodec`, or cast the column to datasets.Video(decode=False), which does without."),
-        ) from error
+        fix = "Run `pip install torchcodec`, or cast the column to datasets.Video(decode=False), which does without."
+        raise InputImportError(f"{column}[{row}]", "torchcodec for a decoded column of videos", "none", fix) from error
 
 
 def video_key(source: VideoSource, where: str) -> bytes:
@@ -142,9 +136,8 @@ def check_frames(frames: object) -> None:
     if isinstance(frames, bool) or not isinstance(frames, int | str):
         raise InputTypeError("frames", "'all' or a whole number", type(frames).__name__, "Give an int.")
     if frames != "all" and (isinstance(frames, str) or not 1 <= frames <= MOST_FRAMES):
-        raise InputError(
-            "frames", f"'all' or a whole number from 1 to {MOST_FRAMES:,}", quote_value(frames), "Give one of them."
-        )
+        expected = f"'all' or a whole number from 1 to {MOST_FRAMES:,}"
+        raise InputError("frames", expected, quote_value(frames), "Give one of them.")
 
 
 def _as_path(name: str, where: str) -> str:
@@ -157,38 +150,24 @@ def _as_path(name: str, where: str) -> str:
 
 def _as_frames(images: Any, where: str) -> FrameList:
     if len(images) == 0:
-        raise InputError(where, "at least one frame", "none", "Leave the row out of all columns.")
+        raise InputError(where, "at least one frame", "none", FETCH_AGAIN)
     return FrameList(images)
 
 
 def frame_at(source: FrameList, j: int, where: str) -> object:
     """Return one frame, which may fail to decode."""
-    try:
+    with as_input_errors(f"{where}[{j}]", "a frame that can be decoded", FETCH_AGAIN):
         return source.images[j]
-    except Exception as error:
-        raise InputError(
-            f"{where}[{j}]",
-            "a frame that can be decoded",
-            f"{type(error).__name__} ({reason_of(error)})",
-            "Fetch the video again, or leave the row out.",
-        ) from error
 
 
 def _as_array_source(array: np.ndarray, where: str) -> VideoSource:
     if array.ndim == 4:
         return _as_frames(list(array), where)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
-        raise InputError(
-            where,
-            (
-                "frames of shape (n_frames, height, width, 3) or (n_frames, 3, height, width), or their features "
-                "as floats of shape (n_frames, d)"
-            ),
-            f"{array.dtype} of shape {array.shape}",
-            "Give one of these.",
-        )
+        expected = "frames of shape (n_frames, height, width, 3), or features of them as floats of shape (n_frames, d)"
+        raise InputError(where, expected, f"{array.dtype} of shape {array.shape}", "Give one of these.")
     if len(array) == 0:
-        raise InputError(where, "at least one frame", "none", "Leave the row out of all columns.")
+        raise InputError(where, "at least one frame", "none", FETCH_AGAIN)
     return as_features(array, f"{where}[{{}}]".format, "frame")
 
 
@@ -212,12 +191,8 @@ def open_video_file(source: EncodedVideo, where: str) -> Iterator[Any]:
         with open_regular_file(source.content, LARGEST_VIDEO_FILE) as file:
             yield file
     except OSError as error:
-        raise InputError(
-            where,
-            "a video file",
-            f"{quote_path(source.content)} ({reason_of(error)})",
-            "Check the path; relative paths start at the working directory.",
-        ) from error
+        got = f"{quote_path(source.content)} ({reason_of(error)})"
+        raise InputError(where, "a video file", got, CHECK_PATH) from error
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -340,10 +315,7 @@ def video_size(source: VideoSource, where: str) -> VideoSize:
     if not isinstance(source, EncodedVideo):
         kind = f"features of {len(source)}" if isinstance(source, np.ndarray) else f"a list of {len(source.images)}"
         raise InputTypeError(
-            where,
-            "a video file (its path or bytes)",
-            f"{kind} frames",
-            "Take their number and their shape from the frames themselves.",
+            where, "a video file (its path or bytes)", f"{kind} frames", "Count the frames themselves."
         )
     n_frames = _count_packets(source, where)
     with _open_container(source, where) as (container, stream):
@@ -366,12 +338,8 @@ def _open_container(source: EncodedVideo, where: str) -> Iterator[tuple[Any, Any
         except Exception as error:  # FFmpeg's own, and what PyAV raises at a container without a name or a stream
             if is_cut_off(file):
                 raise _damage_error(where, 0, "the end of a truncated file") from error
-            raise InputError(
-                where,
-                "a video",
-                f"a file that cannot be opened as one ({reason_of(error)})",
-                "Fetch the file again, or convert it to mp4.",
-            ) from error
+            got = f"a file that cannot be opened as one ({reason_of(error)})"
+            raise InputError(where, "a video", got, "Fetch the file again, or convert it to mp4.") from error
         with container:
             yield container, _video_stream(container, where)
 
@@ -386,9 +354,7 @@ def _video_stream(container: Any, where: str) -> Any:
     except Exception as error:
         raise _damage_error(where, 0, f"{type(error).__name__} ({reason_of(error)})") from error
     if stream is None or is_picture:
-        raise InputError(
-            where, "a file with moving pictures", f"one with {kinds} only", "Leave the row out of all columns."
-        )
+        raise InputError(where, "a file with moving pictures", f"one with {kinds} only", "Leave the row out.")
     if not can_be_decoded:
         raise InputError(where, "a codec that FFmpeg knows", "another one", "Convert it to mp4 with H.264.")
     return stream
@@ -412,7 +378,7 @@ def _decode_frames(source: EncodedVideo, where: str, n_threads: int) -> Iterator
         if is_cut_off(file):
             raise _damage_error(where, n_frames, "the end of a truncated file")
     if n_frames == 0:
-        raise InputError(where, "at least one frame", "none", "Leave the row out of all columns.")
+        raise InputError(where, "at least one frame", "none", FETCH_AGAIN)
 
 
 def _stream_frames(container: Any, stream: Any, n_threads: int) -> Iterator[Any]:
@@ -477,9 +443,5 @@ def _upright(pixels: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 def _damage_error(where: str, n_frames: int, got: str) -> ValueError:
     """Build the error for a video that does not decode to its end."""
-    return InputError(
-        where,
-        "a complete video",
-        f"{got} at frame {n_frames}, counted from 0",
-        "Fetch the file again, or trim it before that frame.",
-    )
+    got = f"{got} at frame {n_frames}, counted from 0"
+    return InputError(where, "a complete video", got, "Fetch the file again, or trim it before that frame.")

@@ -51,11 +51,9 @@ def load_language_model(
     check_same_tokenizer(table, "language_model", tokenizer)
     for trigram, count in trigrams.items():
         if not isinstance(trigram, str) or trigram.count(" ") != 2 or not is_count(count, 1, 2**53):
+            expected = "three tokens joined by blanks and a whole number from 1 on"
             raise InputError(
-                f"language_model[{quote_value(trigram)}]",
-                "three tokens joined by blanks and a whole number from 1 on",
-                quote_value(count),
-                HOW_TO_MAKE_A_MODEL,
+                f"language_model[{quote_value(trigram)}]", expected, quote_value(count), HOW_TO_MAKE_A_MODEL
             )
     return LanguageModel(trigrams, n_captions)
 

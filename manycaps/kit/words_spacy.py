@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .errors import InputError, InputTypeError, check_installed, quote_value, reason_of
+from .errors import InputError, InputTypeError, as_input_errors, check_installed, quote_value
 
 # A word and its part of speech in the Universal Dependencies tag set: "NOUN", "PROPN", "VERB", ...
 TaggedWord = tuple[str, str]
@@ -28,12 +28,8 @@ def load_spacy_tokenizer() -> Callable[[str], list[str]]:
 def check_pos(pos: object) -> None:
     """Raise unless `pos` is None, a pipeline's name, a pipeline or a function."""
     if pos is not None and not isinstance(pos, str) and not callable(pos):
-        raise InputTypeError(
-            "pos",
-            "the name of a spaCy pipeline, a pipeline or a function",
-            type(pos).__name__,
-            "Give for example 'en_core_web_sm'.",
-        )
+        expected = "the name of a spaCy pipeline, a pipeline or a function"
+        raise InputTypeError("pos", expected, type(pos).__name__, "Give for example 'en_core_web_sm'.")
 
 
 def as_tagger(pos: object) -> Tagger:
@@ -52,27 +48,17 @@ def as_tagger(pos: object) -> Tagger:
 def load_pipeline(name: str) -> Any:
     """Return the installed spaCy pipeline of that name."""
     spacy = _import_spacy(f"pos={quote_value(name)}")
-    try:
+    fix = "Run `python -m spacy download en_core_web_sm`, or give a pipeline or a function."
+    with as_input_errors("pos", "the name of an installed spaCy pipeline", fix, quote_value(name)):
         return spacy.load(name)
-    except Exception as error:  # there is none, or what its files and its code raise
-        raise InputError(
-            "pos",
-            "the name of an installed spaCy pipeline",
-            f"{quote_value(name)} ({reason_of(error)})",
-            "Run `python -m spacy download en_core_web_sm`, or give a pipeline or a function.",
-        ) from error
 
 
 def tag_documents(pipeline: Any, captions: Iterable[str]) -> Iterator[Any]:
     """Yield what a pipeline makes of captions, or raise if it sets no parts of speech."""
     for document in pipeline.pipe(captions):
         if len(document) and not any(token.pos_ for token in document):
-            raise InputError(
-                "pos",
-                "a pipeline that sets parts of speech",
-                f"none for {document.text[:40]!r}",
-                "Use one with a tagger, such as 'en_core_web_sm'.",
-            )
+            got = f"none for {document.text[:40]!r}"
+            raise InputError("pos", "a pipeline that sets parts of speech", got, "Use one with a tagger.")
         yield document
 
 
@@ -83,12 +69,8 @@ def _lemmas(document: Any) -> list[TaggedWord]:
 
 def _as_tags(tags: object, caption: str) -> list[TaggedWord]:
     if not isinstance(tags, list | tuple) or not all(_is_tagged_word(word) for word in tags):
-        raise InputTypeError(
-            "pos",
-            f"a list of (word, tag) pairs for the caption {caption[:40]!r}",
-            f"{type(tags).__name__} ({quote_value(tags)})",
-            "Return one pair of strings per token.",
-        )
+        expected = f"a list of (word, tag) pairs for the caption {caption[:40]!r}"
+        raise InputTypeError("pos", expected, quote_value(tags), "Return one pair of strings per token.")
     return [(word, tag) for word, tag in tags]
 
 

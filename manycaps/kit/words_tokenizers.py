@@ -73,12 +73,8 @@ def _sentencepiece() -> TokenSplitter:
         spm: Any = importlib.import_module("sacrebleu.tokenizers.tokenizer_spm")
         url = spm.SPM_MODELS["flores101"]["url"]
         path = f"{spm.SACREBLEU_DIR}/models/{url.rsplit('/', 1)[-1]}"
-        raise InputOSError(
-            "tokenizer",
-            f"the model of 'spm' from {url}",
-            f"{type(error).__name__} ({reason_of(error)})",
-            f"Download it elsewhere and put it at {path}.",
-        ) from error
+        got, fix = f"{type(error).__name__} ({reason_of(error)})", f"Download it elsewhere and put it at {path}."
+        raise InputOSError("tokenizer", f"the model of 'spm' from {url}", got, fix) from error
 
 
 def _jieba() -> TokenSplitter:
@@ -201,18 +197,10 @@ def _spacy(name: str) -> TokenSplitter:
     except ImportError as error:
         has_language = "Can't import language" not in str(error)
         if has_language:  # its tokenizer needs another package, as the Japanese one does
-            raise InputImportError(
-                "tokenizer",
-                f"what spaCy needs for {quote_value(name)}",
-                f"none ({reason_of(error)})",
-                "Install it, or choose another tokenizer.",
-            ) from error
-        raise InputError(
-            "tokenizer",
-            "a language or an installed pipeline of spaCy",
-            quote_value(name),
-            "Give for example 'spacy:de'.",
-        ) from error
+            expected, got = f"what spaCy needs for {quote_value(name)}", f"none ({reason_of(error)})"
+            raise InputImportError("tokenizer", expected, got, "Install it, or choose another tokenizer.") from error
+        expected = "a language or an installed pipeline of spaCy"
+        raise InputError("tokenizer", expected, quote_value(name), "Give for example 'spacy:de'.") from error
     return lambda caption: [token.text for token in pipeline.make_doc(caption)]
 
 
@@ -261,12 +249,8 @@ def check_tokenizer(tokenizer: object, also: Sequence[str] = ()) -> None:
                 "tokenizer", f"one of {names}, or a function", quote_value(tokenizer), "Check the spelling."
             )
     elif not callable(tokenizer):
-        raise InputTypeError(
-            "tokenizer",
-            "a name such as 'ptb', or a function from a caption to its tokens",
-            type(tokenizer).__name__,
-            "Pass a function such as str.split.",
-        )
+        expected = "a name such as 'ptb', or a function from a caption to its tokens"
+        raise InputTypeError("tokenizer", expected, type(tokenizer).__name__, "Pass a function such as str.split.")
 
 
 def tokenizer_name(tokenizer: Tokenizer) -> str:
@@ -301,12 +285,9 @@ def check_same_tokenizer(table: Mapping[str, Any], where: str, tokenizer: Tokeni
                 f"{where}: expected a table made with {quote_value(used)}, got one {says}. {fix}", stacklevel=2
             )
         return
-    raise InputError(
-        where,
-        f"a table made with the tokenizer {quote_value(used)}, which is in use",
-        f"one made with {quote_value(made)}",
-        f"Give tokenizer={quote_value(made)}, or make the table again with --tokenizer {used}.",
-    )
+    expected = f"a table made with the tokenizer {quote_value(used)}, which is in use"
+    fix = f"Give tokenizer={quote_value(made)}, or make the table again with --tokenizer {used}."
+    raise InputError(where, expected, f"one made with {quote_value(made)}", fix)
 
 
 def recorded_name(tokenizer: Tokenizer) -> str:
@@ -391,10 +372,7 @@ def ngram_tokens(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[li
     for token in {token for row in tokens for text in row for token in text}:
         if " " in token:
             raise InputError(
-                "tokenizer",
-                "tokens without spaces",
-                quote_value(token),
-                "Split it, or replace the space by another character.",
+                "tokenizer", "tokens without spaces", quote_value(token), "Split it, or replace the space."
             )
     return tokens
 
@@ -412,12 +390,8 @@ def same_tokens(row: Sequence[Sequence[str]]) -> np.ndarray:
 
 def _as_tokens(tokens: object, caption: str) -> Sequence[str]:
     if not isinstance(tokens, list | tuple) or not all(isinstance(token, str) for token in tokens):
-        raise InputTypeError(
-            "tokenizer",
-            f"a list of strings for the caption {caption[:40]!r}",
-            f"{type(tokens).__name__} ({quote_value(tokens)})",
-            "Return one string per token.",
-        )
+        expected = f"a list of strings for the caption {caption[:40]!r}"
+        raise InputTypeError("tokenizer", expected, quote_value(tokens), "Return one string per token.")
     return tokens
 
 

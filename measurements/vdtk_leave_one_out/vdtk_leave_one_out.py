@@ -102,12 +102,9 @@ def result_of_vectors(module, arrays, given):
     module.check_unused(given, ENCODER_DEFAULTS, "beside ready embeddings")
     options = module.call_options(given)
     if set(options["metrics"]).isdisjoint(EMBEDDING_METRICS):
-        raise InputError(
-            "data_embeddings",
-            f"one of {', '.join(EMBEDDING_METRICS)} among the metrics",
-            ", ".join(options["metrics"]),
-            "Name one, or leave the embeddings out.",
-        )
+        expected = f"one of {', '.join(EMBEDDING_METRICS)} among the metrics"
+        got = ", ".join(options["metrics"])
+        raise InputError("data_embeddings", expected, got, "Name one, or leave the embeddings out.")
     rows = module.prepare_columns(options, data=captions)["data"]
     return module._result(rows, as_row_vectors(arrays["data_embeddings"], rows), options)
 

@@ -130,10 +130,7 @@ class Chair(CollectionModule, evaluate.Metric):
         n_rows = len(predictions)
         if options["objects"] is None and not all(references):
             raise InputError(
-                "references",
-                "human captions in each row, or objects=",
-                "neither",
-                "Give one of them: they say what is in the image.",
+                "references", "captions in each row, or objects=", "neither", "Give one: they say what is in the image."
             )
         if options["clusters"] is not None:
             check_clusters(options["clusters"], n_rows)

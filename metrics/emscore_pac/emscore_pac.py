@@ -36,7 +36,7 @@ from .videos import as_video_source, check_frames, decoder_name, video_size
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .clip_checkpoints import Treatment as Treatment
-from .clip_model import read_weights as read_weights
+from .clip_model import weights_error as weights_error
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
 from .row_images import text_key as text_key
@@ -93,12 +93,11 @@ def check_frames_of_added(module, n_added, options):
     """Raise if rows that were added before were encoded with another number of frames."""
     added = module.load_options["frames"]
     if n_added and options["frames"] != added:
-        raise InputError(
-            "frames",
-            f"{added!r}, with which the rows added before were encoded",
-            f"{options['frames']!r}",
+        expected, fix = (
+            f"{added!r}, as for the rows added before",
             "Give frames= to evaluate.load, or all rows to compute.",
         )
+        raise InputError("frames", expected, repr(options["frames"]), fix)
 
 
 class EmscorePac(CollectionModule, evaluate.Metric):

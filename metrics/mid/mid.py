@@ -22,7 +22,7 @@ from .rows import CAPTIONS
 from .arrays import map_in_order as map_in_order
 from .clip_checkpoints import Treatment as Treatment
 from .clip_images import encode_images as encode_images
-from .clip_model import read_weights as read_weights
+from .clip_model import weights_error as weights_error
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value

@@ -42,7 +42,7 @@ from .arrays import map_in_order as map_in_order
 from .clip_checkpoints import Treatment as Treatment
 from .clip_encoder import choose_variant as choose_variant
 from .clip_images import encode_images as encode_images
-from .clip_model import read_weights as read_weights
+from .clip_model import weights_error as weights_error
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
 from .mmd_blocks import n_threads as n_threads
@@ -125,12 +125,9 @@ def check_one_bandwidth(options):
     has_one = options["kernel"] == "rbf" and len(bandwidths_of(options["sigma"])) == 1
     for name, wanted in (("pooled", options["pooled"]), ("estimator", options["estimator"] == "authors")):
         if wanted and not has_one:
-            raise InputError(
-                name,
-                f"kernel='rbf' with one bandwidth for {name}={options[name]!r}",
-                f"{options['kernel']!r} with sigma={quote_value(options['sigma'])}",
-                f"Leave {name} out, or take that kernel.",
-            )
+            expected = f"kernel='rbf' with one bandwidth for {name}={options[name]!r}"
+            got = f"{options['kernel']!r} with sigma={quote_value(options['sigma'])}"
+            raise InputError(name, expected, got, f"Leave {name} out, or take that kernel.")
 
 
 def check_sizes(sizes, columns, options):
@@ -204,12 +201,8 @@ def check_ready_kernels(matrices, options):
         raise InputError("estimator", "'unbiased' or 'biased' for ready kernels", "'authors'", "Choose one.")
     for i, matrix in enumerate(matrices):
         if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
-            raise InputError(
-                f"kernels[{i}]",
-                "a symmetric array",
-                "one in which k(a, b) is not k(b, a)",
-                "Give kernel values, or their mean with the transposed array.",
-            )
+            fix = "Give kernel values, or their mean with the transposed array."
+            raise InputError(f"kernels[{i}]", "a symmetric array", "one in which k(a, b) is not k(b, a)", fix)
 
 
 READY_KERNELS = ready_matrices(

@@ -31,7 +31,7 @@ from .arrays import map_in_order as map_in_order
 from .clip_checkpoints import Treatment as Treatment
 from .clip_encoder import choose_variant as choose_variant
 from .clip_images import encode_images as encode_images
-from .clip_model import read_weights as read_weights
+from .clip_model import weights_error as weights_error
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
 from .module import CollectionModule as CollectionModule
@@ -80,19 +80,11 @@ def check_distance(distance):
         if distance.startswith(EVALUATE_PREFIX):
             check_evaluate_name(distance)
         elif distance not in DISTANCE_NAMES:
-            raise InputError(
-                "distance",
-                f"one of {', '.join(map(repr, DISTANCE_NAMES))}, or 'evaluate:NAME:KEY'",
-                quote_value(distance),
-                "Check the spelling, or give a function of two lists of texts.",
-            )
+            expected = f"one of {', '.join(map(repr, DISTANCE_NAMES))}, or 'evaluate:NAME:KEY'"
+            raise InputError("distance", expected, quote_value(distance), "Check the spelling, or give a function.")
     elif not callable(distance):
-        raise InputTypeError(
-            "distance",
-            "a name, or a function of two lists of texts",
-            type(distance).__name__,
-            "Leave it out for 'cosine'.",
-        )
+        expected, got = "a name, or a function of two lists of texts", type(distance).__name__
+        raise InputTypeError("distance", expected, got, "Leave it out for 'cosine'.")
 
 
 def check_no_texts(options):
@@ -106,12 +98,8 @@ def check_no_texts(options):
 def check_vectors(embedded, columns, options):
     """Raise if vectors have no such distance."""
     if is_of_texts(options["distance"]):
-        raise InputError(
-            columns[0],
-            "captions for a distance of texts",
-            "vectors",
-            f"Give captions, or one of {', '.join(map(repr, DISTANCE_NAMES))} as distance.",
-        )
+        fix = f"Give captions, or one of {', '.join(map(repr, DISTANCE_NAMES))} as distance."
+        raise InputError(columns[0], "captions for a distance of texts", "vectors", fix)
     if options["distance"] == "cosine":
         check_nonzero(embedded, columns)
 

@@ -1,10 +1,12 @@
 """Command lines that must be refused: wrong files, options and outputs."""
 
 import argparse
+import collections
 import functools
 import gzip
 import importlib
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -42,6 +44,11 @@ class Tool(NamedTuple):
     outputs: str = ""
     # A good input.
     good: str = "rows.jsonl"
+
+    @property
+    def reader(self) -> str:
+        """What its input is: captions, which all commands read alike, or another kind of rows."""
+        return self.good.replace("captions.jsonl", "rows.jsonl")
 
     def arguments(self, given: str = "") -> list[str]:
         """Return the command line for an input, as words."""
@@ -176,12 +183,12 @@ BAD_OUTPUTS: dict[str, Callable[[pathlib.Path], Any]] = {
 }
 
 # Commands that read folders, too.
-READ_FOLDERS = ("human-correlation", "diversity", "train-pac", "make-positives")
+FOLDERS = ("human-correlation", "diversity", "train-pac", "make-positives")
 
 # Contents that some endings can mean: a line of text is a caption of a text file.
 LEGAL = {"diversity.tsv": {"text", "captions_in_utf_16"}, "splits.csv": {"captions_in_utf_16"}}
 
-# What is given for every option that takes a number.
+# What is given, by turns, for the options that take a number.
 BAD_NUMBERS = ("nan", "inf", "-1")
 
 BRACKETS = "[" * 50_000
@@ -281,22 +288,24 @@ def maker_at(path: str, make: Callable[[pathlib.Path], Any]) -> Callable[[pathli
 
 
 def reader_cases() -> Iterator[tuple[str, Command]]:
-    """Yield every command that reads a file with every kind of content, and with what is no file."""
+    """Yield each content, and each thing that is no file, once a kind of file: the commands that read it by turns."""
+    doors = collections.defaultdict(list)
     for name, tool in TOOLS.items():
-        endings, outputs = tool.endings.split(), tool.outputs.split()
-        for ending in endings:
-            for content, data in CONTENTS.items():
-                legal = ending == ".txt" or content in LEGAL.get(f"{name}{ending}", ())
-                case = Command(tool.arguments(f"in{ending}"), {**FILES, f"in{ending}": data}, None, outputs, legal)
-                yield f"{name}/{content}{ending}", case
-        for kind, make in KINDS.items():
-            if endings and (kind != "folder" or name not in READ_FOLDERS):
-                given = f"in{endings[0]}"
-                yield f"{name}/{kind}", Command(tool.arguments(given), FILES, maker_at(given, make), outputs)
+        for ending in tool.endings.split():
+            doors[tool.reader, ending].append(name)
+    for (_, ending), names in doors.items():
+        for name, (form, given) in zip(itertools.cycle(names), (CONTENTS | KINDS).items(), strict=False):
+            path, tool = f"in{ending}", TOOLS[name]
+            legal = (
+                ending == ".txt" or form in LEGAL.get(f"{name}{ending}", ()) or (form == "folder" and name in FOLDERS)
+            )
+            files = FILES | ({path: given} if isinstance(given, bytes) else {})
+            make = None if isinstance(given, bytes) else maker_at(path, given)
+            yield f"{name}/{form}{ending}", Command(tool.arguments(path), files, make, tool.outputs.split(), legal)
 
 
 def mistakes() -> Iterator[tuple[str, Command]]:
-    """Yield every mistaken option; each option that takes a number with each bad one."""
+    """Yield every mistaken option; the options that take a number get the bad ones by turns."""
     lines = {name: shlex.split(line) for name, line in OTHER_LINES.items()}
     for name, tool in TOOLS.items():
         line = tool.arguments()
@@ -304,8 +313,7 @@ def mistakes() -> Iterator[tuple[str, Command]]:
         if line[0] == name:
             lines |= {
                 f"{name}/{option}_{number}": [*line, option, number]
-                for option in number_options(name)
-                for number in BAD_NUMBERS
+                for option, number in zip(number_options(name), itertools.cycle(BAD_NUMBERS), strict=False)
             }
     for name, line in lines.items():
         yield f"options/{name}", Command(line, FILES)

@@ -1,8 +1,6 @@
 """Options of odd types and sizes, and what users' tokenizers, kernels and tables hold."""
 
 import collections
-import datetime
-import decimal
 import math
 import pathlib
 from typing import Any
@@ -29,14 +27,10 @@ ODD_VALUES: dict[str, Any] = {
     "minus_one": -1,
     "half": 0.5,
     "nan": math.nan,
-    "minus_infinite": -math.inf,
     "huge": 10**400,
-    "beyond_int64": 2**63,
     "tiny": 5e-324,
     "minus_zero": -0.0,
     "complex": 1j,
-    "decimal": decimal.Decimal("0.5"),
-    "date": datetime.date(2026, 1, 1),
     "true": True,
     "numpy_true": np.bool_(True),
     "numpy_int": np.int64(3),
@@ -46,33 +40,23 @@ ODD_VALUES: dict[str, Any] = {
     "text_number": "3",
     "surrogate": "\ud800",
     "nul": "a\0b",
-    "two_lines": "a\nb",
-    "form": "%s {} {0}",
     "five_thousand_letters": "a" * 5000,
     "kind_of_text": type("Text", (str,), {})("exact"),
     "bytes": b"exact",
-    "memory": memoryview(b"exact"),
     "path": pathlib.Path("/no/such/file"),
     "folder": "/",
     "device_file": "/dev/zero",
     "empty_list": [],
     "nested": [[None], [[1]]],
-    "tuple_of_none": (None,),
-    "deque": collections.deque([1]),
     "generator": (number for number in range(2)),
     "key_of_none": {None: 1},
     "set": {"a"},
     "array": np.arange(3),
-    "array_of_nan": np.array([math.nan]),
     "no_dimension": np.array(3),
     "frame": pandas.DataFrame({"a": [1, 2]}),
-    "series": pandas.Series([1, 2]),
     "object": object(),
-    "class": type("Class", (), {"__init__": CallersError.throw}),
     "function": CallersError.throw,
     "raises": type("Raises", (), dict.fromkeys(METHODS, CallersError.throw))(),
-    "module": math,
-    "exception": ValueError("x"),
     "holds_itself": HOLDS_ITSELF,
     "deep": DEEP,
 }
@@ -94,7 +78,7 @@ SAME_CHECK = [
     "distance dtype long_texts long_captions p_value statistic meteor language function_words evaluate_scores kernel "
     "estimator preset reference_aggregation sizes",
 ]
-NUMBERS = tuple(ODD_VALUES)[:9]
+NUMBERS = tuple(ODD_VALUES)[:7]
 
 # What is not tried: a minute of compiling, and a download where there is a network.
 LEFT_OUT = {("compile", "true"), ("compile", "numpy_true"), ("semantic", "true"), ("semantic", "numpy_true")}

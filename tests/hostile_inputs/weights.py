@@ -73,24 +73,18 @@ class Code:
 
 # Changes of one weight.
 CHANGES: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    **{f"without_{name}": (name, lambda t: None) for name in (CONV, PLACES, WORDS, "ln_final.weight")},
+    "without_conv": (CONV, lambda t: None),
     "without_a_bias": (f"{IN_BLOCK}_bias", lambda t: None),
-    **{f"{name}_without_dimensions": (name, lambda t: t.sum()) for name in (CONV, PLACES, "text_projection")},
-    **{f"{name}_empty": (name, lambda t: t[:0]) for name in (CONV, PLACES, WORDS, "positional_embedding")},
-    **{f"{name}_of_one_dimension": (name, lambda t: t.flatten()) for name in (CONV, PLACES, WORDS)},
-    "conv_of_two_colours": (CONV, lambda t: t[:, :2]),
+    "places_without_dimensions": (PLACES, lambda t: t.sum()),
+    "words_empty": (WORDS, lambda t: t[:0]),
+    "conv_of_one_dimension": (CONV, lambda t: t.flatten()),
     "conv_not_square": (CONV, lambda t: t[:, :, :4]),
     "conv_of_width_65": (CONV, lambda t: t.repeat(2, 1, 1, 1)[:65]),
     "places_not_square": (PLACES, lambda t: t[:12]),
     "places_of_10_to_6": (PLACES, lambda t: t[:1, :1].repeat(1_000_001, 1)),
     "vocabulary_of_10": (WORDS, lambda t: t[:10]),
-    "texts_of_one": ("positional_embedding", lambda t: t[:1]),
     "texts_of_10_to_5": ("positional_embedding", lambda t: t[:1].repeat(100_000, 1)),
-    "text_width_130": ("ln_final.weight", lambda t: t.repeat(3)[:130]),
-    "sparse": ("text_projection", lambda t: t.to_sparse()),
-    "meta": ("text_projection", lambda t: t.to("meta")),
     "complex": ("text_projection", lambda t: t + 1j),
-    "bool": ("text_projection", lambda t: t > 0),
     "image_projection_of_zeros": ("visual.proj", lambda t: t * 0),
     "text_projection_of_zeros": ("text_projection", lambda t: t * 0),
     "text_projection_overflows": ("text_projection", lambda t: t * 0 + 3e38),
@@ -100,7 +94,6 @@ CHANGES: dict[str, tuple[str, Callable[[Any], Any]]] = {
 # Changes of one low-rank update.
 LORA_CHANGES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "of_rank_0": ("visual.conv1.lora_A", lambda t: t[:0]),
-    "without_dimensions": ("visual.conv1.lora_A", lambda t: t.sum()),
     "of_other_shape": (f"{IN_BLOCK}_weight_lora_B", lambda t: t[:-1]),
     "of_nan": ("visual.conv1.lora_B", lambda t: t * math.nan),
 }
@@ -110,12 +103,9 @@ CHECKPOINTS: dict[str, Make] = {
     **{f"lora_{name}": weight_change(*change, lora=True) for name, change in LORA_CHANGES.items()},
     "without_any": maker_of(lambda weights: {}),
     "without_layers": maker_of(lambda weights: {name: t for name, t in weights.items() if ".resblocks." not in name}),
-    "layer_of_other_name": maker_of(lambda weights: {**weights, "visual.transformer.resblocks.x.bias": weights[CONV]}),
     "text": maker_of(lambda weights: "weights"),
     "keys_of_numbers": maker_of(lambda weights: {1: weights[CONV]}),
     "values_of_lists": maker_of(lambda weights: {"a": [1.0]}),
-    "state_dict_of_none": maker_of(lambda weights: {"state_dict": None}),
-    "nested": maker_of(lambda weights: {"state_dict": {"state_dict": weights}}),
     "folder_without_weights": str,
     **{
         f"file_of_{name}": files({"bad.pth": content}, "bad.pth")
@@ -140,17 +130,12 @@ CHECKPOINTS: dict[str, Make] = {
 
 FACTS = {
     "no_json": "{",
-    "null": "null",
     "list": "[]",
     "brackets": "[" * 100_000,
-    "long_number": "9" * 6000,
     "activation_unknown": '{"activation": "relu"}',
     "mean_short": '{"mean": [0.5]}',
     "mean_nan": '{"mean": [NaN, 0, 0]}',
-    "mean_huge": '{"mean": [1e300, 0, 0]}',
     "std_0": '{"std": [0, 1, 1]}',
-    "std_infinite": '{"std": [Infinity, 1, 1]}',
-    "std_true": '{"std": [true, true, true]}',
     "std_nested": '{"std": [[1], [1], [1]]}',
 }
 

@@ -115,7 +115,7 @@ def test_intervals_are_over_rows_or_clusters():
         assert ends == pytest.approx(interval_of_rows(own, 0.9, labels), nan_ok=True)
     assert not [key for key in alone() if "_ci_" in key]
     assert_refused(ValueError, "clusters: expected confidence_level=0.95 beside it", alone, clusters=labels)
-    message = "clusters: expected as many labels as rows (4), got 1."
+    message = "clusters: expected one label for each of the 4 rows of captions, got 1."
     assert_refused(ValueError, message, alone, clusters=["a"], confidence_level=0.9)
 
 

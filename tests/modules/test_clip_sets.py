@@ -128,6 +128,6 @@ def test_long_captions_are_counted_and_read_as_asked(mmd):
 def test_rows_added_before_stay_when_images_are_refused():
     module = evaluate.load("mmd", encoder=bag_of_words, **clip_options())
     module.add_batch(predictions=[CAPTIONS], references=[HUMAN])
-    with pytest.raises(ValueError, match=r"^prediction_images: expected images in place of ready embeddings and of r"):
+    with pytest.raises(ValueError, match=r"^prediction_images: expected images alone, got embeddings or rows added"):
         module.compute(prediction_images=MADE, reference_images=REAL)
     assert module.compute()["n_rows"] == 1

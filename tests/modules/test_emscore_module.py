@@ -163,7 +163,7 @@ def test_a_decoded_column_without_torchcodec_says_what_is_missing(module, tmp_pa
     with pytest.raises(ImportError) as error:
         module.compute(predictions=["a dog"] * 2, videos=column["video"])
     assert str(error.value) == (
-        "videos[0]: expected torchcodec to be installed for a decoded column of datasets.Video(), got none. Run `pip "
+        "videos[0]: expected torchcodec for a decoded column of videos, got none. Run `pip "
         "install torchcodec`, or cast the column to datasets.Video(decode=False), which does without."
     )
     column = column.cast_column("video", datasets.Video(decode=False))
@@ -175,8 +175,7 @@ def test_only_files_are_examined(module):
         with pytest.raises(TypeError) as error:
             module.examine_video(video)
         assert str(error.value) == (
-            f"video: expected a video file (its path or bytes), got {got}. Take their number and their shape from the "
-            "frames themselves."
+            f"video: expected a video file (its path or bytes), got {got}. Count the frames themselves."
         )
 
 

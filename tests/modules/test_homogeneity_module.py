@@ -78,7 +78,10 @@ def test_rows_and_models_are_checked():
     for message, given in (
         ("others: expected another model, or references, got neither.", {}),
         ("others[0]: expected at least two answers", {"others": {"others": one}}),
-        ("clusters: expected as many labels as rows (12), got 1.", {"others": {"b": answers(1)}, "clusters": [1]}),
+        (
+            "clusters: expected one label for each of the 12 rows of captions, got 1.",
+            {"others": {"b": answers(1)}, "clusters": [1]},
+        ),
         ("others['b']: expected one row for each of the 12 rows", {"others": {"b": answers(1, 3)}}),
         ("equivalent: expected distance='classes' beside it", {"others": {"b": answers(1)}, "equivalent": 0.2}),
     ):

@@ -140,6 +140,6 @@ def test_rows_added_before_are_not_mixed_with_ready_features(load):
     module = load()
     texts = text_features(module)
     module.add_batch(**columns_of(module))
-    with pytest.raises(ValueError, match="^prediction_embeddings: expected embeddings instead of captions, got both"):
+    with pytest.raises(ValueError, match="^prediction_embeddings: expected embeddings alone, got captions or rows"):
         module.compute(images=np.ones((4, 24)), **texts)
     assert module.compute()["n_rows"] == 4

@@ -68,7 +68,7 @@ BAD = [
     ("tokenizer", ["stanford", "moses"], ValueError, "one of 'ptb', "),
     ("document_frequency", [5], TypeError, "a path to a JSON file or a mapping, got int."),
     ("sizes", ["same", ["all"]], ValueError, "one of 'equal', 'all', got "),
-    ("kernels", [("ngram", "ngram"), (len, max)], ValueError, "each kernel once and at most one function, got"),
+    ("kernels", [("ngram", "ngram"), (len, max)], ValueError, "each kernel once, at most one a function, got"),
     ("vendi_orders", [(0,), (10**400,), (0.5,), (math.nan,)], ValueError, "numbers from 1 to 1000, or infinity, got"),
     ("vendi_orders", [(), (2, 2.0)], ValueError, "at least one order, and each once, got"),
     ("head_shares", [0.9], TypeError, "a list or tuple of numbers, got float."),

@@ -96,11 +96,11 @@ OF_TRM = {
             "distance='correlation': expected vectors that have this distance, got a row in which it is not finite",
         ),
         (distances([]), "distances: expected at least one row, got none."),
-        (distances([np.eye(3)], 1), "distances[0][0][0]: expected 0, the distance of a text from itself, got 1.0."),
+        (distances([np.eye(3)], 1), "distances[0][0][0]: expected 0, a text from itself, got 1.0."),
         (distances([SQUARE, SQUARE[:2]], 1), "distances[1]: expected shape (n_texts, n_texts), got (2, 3)."),
         (
             distances([[[0.0, math.inf, 1.0], *SQUARE[1:]]], 1),
-            "distances[0][0][1]: expected a finite number of size at most 1e+100, got inf (1 such numbers in all).",
+            "distances[0][0][1]: expected a finite number of size at most 1e+100, got inf (1 in all).",
         ),
         (distances([1 - np.eye(2)], 1), "distances[0], n_candidates[0]: expected at least 3 captions in all,"),
         (distances([SQUARE], [3]), "n_candidates[0]: expected at most 2 of the 3 texts of distances[0], got 3."),
@@ -110,7 +110,7 @@ OF_TRM = {
         ),
         (
             CAPTION_ROWS | distances([SQUARE]),
-            "distances: expected distances in place of captions and embeddings, got both.",
+            "distances: expected distances alone, got other columns or rows added before as well.",
         ),
     ],
 }
@@ -119,7 +119,7 @@ GRAM = np.eye(4)
 VECTORS = dict(zip(ONES, np.random.default_rng(0).normal(size=(2, 2, 3, 3)), strict=True))
 
 OF_BOTH = {
-    ValueError: [(as_arrays(bag_of_words), "prediction_embeddings: expected embeddings instead of captions, got both")]
+    ValueError: [(as_arrays(bag_of_words), "prediction_embeddings: expected embeddings alone, got captions or rows")]
 }
 
 OF_MMD = {
@@ -169,13 +169,16 @@ OF_CLIP_SETS = {
             SETS | {"reference_images": [IMAGES[:2], IMAGES[2:]]},
             "reference_images: expected one set for each of the 1 rows of prediction_images, got 2.",
         ),
-        (SETS | {"predictions": ["a"]}, "prediction_images: expected images in place of prediction"),
-        ({"prediction_images": IMAGES}, "reference_images: expected images, or captions as references, got neither."),
+        (
+            SETS | {"predictions": ["a"]},
+            "prediction_images: expected one of prediction_images and predictions, got both.",
+        ),
+        ({"prediction_images": IMAGES}, "reference_images: expected one of reference_images and references, got none."),
         (
             SETS | {"prediction_embeddings": np.ones((1, 2, 3))},
-            "prediction_images: expected images in place of ready embeddings and of rows added before, got both.",
+            "prediction_images: expected images alone, got embeddings or rows added before as well.",
         ),
-        (SETS | {"encoder": bag_of_words}, "encoder: expected 'clip' beside images,"),
+        (SETS | {"encoder": bag_of_words}, "encoder: expected 'clip' for images,"),
         (SETS | {"dtype": "float16"}, "dtype: expected one of 'float32', 'bfloat16', got 'float16'."),
         (
             CAPTION_ROWS | {"encoder": "clip", "long_texts": "window"},
@@ -233,7 +236,7 @@ OF_VIDEOS = {
     ],
     ValueError: [
         ({"videos": VIDEOS[:3]}, "videos: expected one video for each of the 4 rows of predictions, got 3."),
-        ({"videos": [np.ones((2, 5))] * 4}, "videos[0]: expected 24 features per frame, as this checkpoin"),
+        ({"videos": [np.ones((2, 5))] * 4}, "videos[0]: expected 24 features per frame, got 5"),
     ],
 }
 

@@ -162,7 +162,10 @@ def test_words_without_a_vector_are_refused_and_warned_of(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("2000000 3\n" + VECTORS, r"expected 2,000,000 words in .*, as its first line says, got 10\. The file is cut"),
+        (
+            "2000000 3\n" + VECTORS,
+            r"expected 2,000,000 words in .*, as its first line says, got 10\. Download the file again",
+        ),
         ("11 3\n" + VECTORS, r"expected 11 words in .*, as its first line says, got 10\."),
         ("10 300\n" + VECTORS, r"expected 300 numbers for each word of .*, as its first line says, got 3\."),
         (VECTORS[:-4], r"expected 4 columns in every line of .* as in the first, got another number in 1 of 10\."),

@@ -98,9 +98,7 @@ def test_numbers_of_paths_that_do_not_fit_a_machine_word(small, monkeypatch):
 
 def test_texts_too_long_for_the_search_are_refused(small, monkeypatch):
     monkeypatch.setattr(meteor15_search, "RANK_BITS", 9)
-    message = (
-        r"^texts: expected texts that METEOR 1.5 can align in 9 bits, got a pair of \d+ words\. Split texts of tho"
-    )
+    message = r"^texts: expected two that METEOR 1.5 can align, got \d+ words each\. Shorten texts of tho"
     with pytest.raises(ValueError, match=message):
         pair_statistics([["a", "a", "dog"] * 3], [0], [0], small[0])
 

@@ -105,7 +105,7 @@ HUGE = 10**400
 
 VALUE_ERRORS = [
     ("tokenizer: expected one of 'ptb', 'none', 'char', ", lambda: functional.tokenize(["a"], "pbt")),
-    ("references: expected 1 rows, as many as candidates, ", lambda: functional.meteor([[["a"]]], [])),
+    ("references: expected one row for each of the 1 rows of candidates, ", lambda: functional.meteor([[["a"]]], [])),
     ("candidates[0]: expected one or more lists of tokens", lambda: functional.meteor([[]], [[["a"]]])),
     ("texts[0]: expected one or more lists of tokens, got", lambda: functional.meteor_distances(["a"])),
     ("references: expected", lambda: functional.cider_d([[["a"]]], [[["a"]]])),
@@ -125,9 +125,12 @@ VALUE_ERRORS = [
     ("kernel='polynomial': expected kernel val", lambda: functional.polynomial_kernel(LINE * 1e99, 9)),
     ("n_candidates: expected a whole number of at least 2", lambda: functional.kernel_mmd_squared(LINE, 1)),
     ("kernels: expected shape (n_rows, n, n), got (1,", lambda: functional.kernel_mmd_squared(LINE[:, :3], 2)),
-    ("kernels: expected symmetric kernels, got one", lambda: functional.kernel_mmd_squared(np.triu(LINE), 2)),
+    (
+        "kernels: expected symmetric kernels, got k(a, b) unlike k(b, a)",
+        lambda: functional.kernel_mmd_squared(np.triu(LINE), 2),
+    ),
     ("candidates: expected an array of shape (n, d), got (1", lambda: functional.cmmd([0.0], [[1.0]])),
-    ("references: expected 1 numbers per item, as in ", lambda: functional.cmmd([[0.0]], [[1.0, 2.0]])),
+    ("references: expected 1 numbers per item, got 2.", lambda: functional.cmmd([[0.0]], [[1.0, 2.0]])),
     ("subset_size: expected at most 2, the size of t", lambda: functional.kid([[0.0]] * 3, [[1.0]] * 2)),
     ("kernels: expected a symmetric matrix of shape (4, 4) w", lambda: functional.vendi_score(LINE)),
     ("vendi_orders: expected numbers from 1 to 1000", lambda: functional.vendi_score([np.eye(2)], 0.5)),
@@ -135,11 +138,14 @@ VALUE_ERRORS = [
     ("equivalent[1]: expected a symmetric array of shape (", lambda: functional.utility_k([EQUAL, EQUAL[1:]], 1)),
     ("equivalent[0]: expected a symmetric array of shape (", lambda: functional.utility_k([np.tri(2) > 0], 1)),
     ("equivalent[0]: expected a symmetric array of shape (", lambda: functional.distinct_k([EQUAL], 3)),
-    ("training: expected 1 rows, as many as texts, got 0", lambda: functional.novelty([[[]]], [], leave_out_row=True)),
+    (
+        "training: expected one row for each of the 1 rows of texts, got 0",
+        lambda: functional.novelty([[[]]], [], leave_out_row=True),
+    ),
     ("training[0]: expected one or more lists of tokens", lambda: functional.novelty([[["a"]]], [[]])),
     ("weight: expected a positive finite number, got 0.", lambda: functional.pac_s([0.5], 0)),
     ("cosines[1]: expected a finite number, got NaN or infin", lambda: functional.pac_s([0.5, np.nan])),
-    ("reference_cosines: expected shape (1,), like pac_s", lambda: functional.ref_pac_s([0.5], 0.5)),
+    ("reference_cosines: expected shape (1,), as pac_s", lambda: functional.ref_pac_s([0.5], 0.5)),
     ("degree: expected a whole number of at most 1,000, ", lambda: functional.polynomial_kernel(LINE, HUGE)),
     ("gamma: expected a positive finite number, got 1000", lambda: functional.polynomial_kernel(LINE, 3, HUGE)),
     ("coef0: expected a finite number of at least 0, got", lambda: functional.polynomial_kernel(LINE, 3, None, HUGE)),
@@ -282,8 +288,7 @@ ZEROS = np.zeros((1, 3, 3))
 
 MESSAGES = [
     (
-        "n_candidates: expected at least 2 candidates, which are compared with each other, got 1. Sample more captions "
-        "per row.$",
+        "n_candidates: expected at least 2, which are compared with each other, got 1. Sample more.$",
         lambda: functional.energy_rewards(ZEROS, 1),
     ),
     (
@@ -291,7 +296,7 @@ MESSAGES = [
         lambda: functional.energy_rewards(ZEROS, 2, 1.5),
     ),
     (
-        "distances[0]: expected symmetric values, got others. Give the mean of both directions.$",
+        "distances[0]: expected symmetric values, got others (2 such rows in all). Give the mean of both directions.$",
         lambda: functional.energy_rewards(np.triu(np.ones((2, 3, 3)), 1), 2),
     ),
     (

@@ -142,7 +142,7 @@ def test_equal_vectors_have_distance_zero_and_equal_captions_none():
 
 
 def test_a_vector_of_zeros_is_named():
-    message = "encoder: expected vectors that are not 0, got another for the caption 'b' (1 such"
+    message = "encoder: expected vectors that are not all zeros, got zeros for the caption 'b' (1 such"
     with pytest.raises(ValueError, match=re.escape(message)):
         SemanticRedundancy(lambda _: np.array([[1.0], [0.0]])).update([["a", "b"]])
 
@@ -266,13 +266,13 @@ def test_no_row_with_a_candidate():
 @pytest.mark.parametrize(
     ("labels", "error", "message"),
     [
-        (None, TypeError, "labels: expected a mapping from names to lists of labels or to files, got NoneType. Give"),
+        (None, TypeError, "labels: expected lists of labels, or files, by name, got NoneType. Give"),
         ({}, ValueError, "labels: expected at least one list, got none. Give for example"),
         ({"a b": ["x"]}, ValueError, "labels: expected names of letters, digits and _, got 'a b'. Rename it"),
-        ({"a": 3}, TypeError, "labels['a']: expected a list of texts, or the path of a file, got 3. Write one text"),
+        ({"a": 3}, TypeError, "labels['a']: expected a list of texts, or a path, got 3. Write one text"),
         ({"a": [" "]}, ValueError, "labels['a']: expected at least one label, got none. Give texts that are not bl"),
         ({"a": "/no/such"}, ValueError, "labels['a']: expected a text file, one label per line, got '/no/such"),
-        ({"a": ["x"], "a_labels": ["y"]}, ValueError, "labels: expected names whose keys differ, got 'a_labels' besi"),
+        ({"a": ["x"], "a_labels": ["y"]}, ValueError, "labels: expected names whose keys differ, got 'a_labels' and "),
         ({"a": [","]}, ValueError, "labels['a']: expected at least one label, got none. Write one per line."),
     ],
     ids=["none", "empty", "name", "number", "blank", "file", "keys", "commas"],

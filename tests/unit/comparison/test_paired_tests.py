@@ -129,7 +129,11 @@ def test_rows_to_detect_for_a_difference():
         (lambda: paired_test([[1.0]], [[1.0]]), ValueError, "first: expected an array of shape (n_rows,), got (1, 1)."),
         (lambda: paired_test([1.0], [1.0, 2.0]), ValueError, "second: expected shape (1,), like first, got (2,)."),
         (lambda: paired_test([1.0, np.nan], [1, 2]), ValueError, "first[1]: expected a finite number, got NaN or"),
-        (lambda: paired_test([1.0], [1.0], []), ValueError, "clusters: expected as many labels as rows (1), got 0."),
+        (
+            lambda: paired_test([1.0], [1.0], []),
+            ValueError,
+            "clusters: expected one label for each of the 1 rows of captions, got 0.",
+        ),
         (lambda: paired_test([1.0], [1.0], confidence_level=95), ValueError, "confidence_level: expected a number bet"),
         (lambda: paired_test([1.0], [1.0], n_resamples=0), ValueError, "n_resamples: expected a whole number of at le"),
         (lambda: paired_test([1.0], [1.0], seed=-1), ValueError, "seed: expected a whole number of at least 0, got -1"),

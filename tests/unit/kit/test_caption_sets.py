@@ -149,7 +149,7 @@ def test_the_clustered_test_by_hand():
     [
         ("abc", TypeError, "clusters: expected a label for each row, got str. Give a list."),
         ([["a"], ["b", "c"], [["d"]]], TypeError, "clusters[0]: expected a string or a number, got list."),
-        (["a"], ValueError, "clusters: expected as many labels as rows (3), got 1. Give a label for each row."),
+        (["a"], ValueError, "clusters: expected one label for each of the 3 rows of captions, got 1."),
         (np.array([1.0, math.nan, 1.0]), ValueError, "clusters[1]: expected a string or a number, got nan."),
         (["a", None, "b"], ValueError, "clusters[1]: expected a string or a number, got None."),
         (["a", {"b": 1}, "b"], TypeError, "clusters[1]: expected a string or a number, got dict. Give a label."),

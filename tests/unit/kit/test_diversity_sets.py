@@ -67,7 +67,7 @@ def test_values_of_the_largest_set_are_finite(quality):
 @pytest.mark.parametrize(
     ("quality", "message"),
     [
-        ([[1, 2]], r"quality: expected as many rows as there are rows of texts \(2\), got 1"),
+        ([[1, 2]], r"quality: expected one list of numbers for each of the 2 rows of texts, got 1"),
         ([[1, 2], [1, 2, 3]], r"quality\[0\]: expected 4 numbers, one for each text, got shape \(2,\)"),
         ([[1, 2, 3, -1], [1, 2, 3]], r"quality\[0\]\[3\]: expected a finite number of at least 0, got -1.0"),
         ([[1, 2, 3, 4], [1, math.nan, 3]], r"quality\[1\]\[1\]: expected a finite number of at least 0, got nan"),

@@ -153,17 +153,17 @@ PEOPLE = [[["a", "dog", "runs"], ["the", "cat"]]] * 3
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (([[1.0, 2.0]] * 2, ROWS, PEOPLE), "scores: expected 3 lists, as texts has, got 2"),
+        (([[1.0, 2.0]] * 2, ROWS, PEOPLE), "scores: expected one list for each of the 3 rows of texts, got 2"),
         (([[1.0], [1.0, 2.0], [1.0, 2.0]], ROWS, PEOPLE), r"scores\[0\]: expected 2 values, one for each text, got 1"),
         (([[1.0, np.nan]] * 3, ROWS, PEOPLE), r"scores\[0\]\[1\]: expected a finite number, got nan"),
         (([[1.0, "good"]] * 3, ROWS, PEOPLE), r"scores\[0\]\[1\]: expected a finite number"),
         (
             ([[1.0, 2.0]] * 2, ROWS[:2], PEOPLE[:2]),
-            "scores: expected at least 3 rows, or clusters of them, with two texts, got 2",
+            "scores: expected at least 3 rows, or clusters, with two texts, got 2",
         ),
         (
             ([[1.0, 2.0]] * 3, ROWS, [[["a", "dog"]]] * 3, [["people", "b"]] * 3),
-            r"references\[0\]: expected a reference besides texts\[0\]\[0\], got that text alone",
+            r"references\[0\]: expected another text than texts\[0\]\[0\], got none",
         ),
     ],
 )

@@ -323,7 +323,7 @@ BAD_OPTIONS = {
     "metrics: expected metrics of tokens where words are masked by pos or head_share, got 'trm_bert'. Leave it": {
         **TRM, "head_share": 0.9
     },
-    "data[0]: expected at least 5 captions for bleu, 4 drawn and 1 or more references, got 4 (2 such r": {
+    "data[0]: expected at least 5 captions for bleu, 4 of them drawn, got 4 (2 such r": {
         "n_hypotheses": 4
     },
     "data_embeddings: expected one of trm_bert, mmd_bert, fid_bert among the metrics, got bleu, rouge_": {
@@ -332,7 +332,7 @@ BAD_OPTIONS = {
     "data_embeddings: expected one array for each of the 3 rows of data, got 1. Row i of both belongs ": {
         **TRM, "data_embeddings": VECTORS[:1]
     },
-    "data_embeddings[1]: expected 1 vectors, as many as captions in data[1], got 2. Give one vector pe": {
+    "data_embeddings[1]: expected 1 vectors, one per caption of data[1], got 2. Give one vector pe": {
         **TRM, "data_embeddings": [VECTORS[0], np.ones((2, 2)), VECTORS[2]]
     },
     "data_embeddings[1]: expected 2 dimensions as in data_embeddings[0], got 3. Use one encoder for al": {
@@ -364,7 +364,7 @@ REFUSED = {
         (lambda: check_interval(None), "confidence_level: expected a number, got None. Give a float such"),
         (
             lambda: mask_captions([["a dog"]], lambda c: "NOUN"),
-            "pos: expected a list of (word, tag) pairs for the caption 'a dog', got str",
+            "pos: expected a list of (word, tag) pairs for the caption 'a dog', got 'NOUN'",
         ),
     ],
     ValueError: [

@@ -69,7 +69,7 @@ def test_order_of_rows_changes_nothing():
 
 def test_too_few_pairs_need_epsilon():
     columns = rows_of(0, n_rows=4)
-    message = r"epsilon: expected a number above 0 for 20 pairs, whose 4 features have no full covariance, got 0"
+    message = r"epsilon: expected a number above 0 for 20 pairs of 4 features, whose covariance is singular, got 0"
     with pytest.raises(ValueError, match=message):
         load("mid", epsilon=0.0).compute(**columns)
     assert np.isfinite(load("mid").compute(**columns)["mid"])
@@ -89,7 +89,7 @@ def test_a_single_pair_has_no_value():
         ({"references": np.ones((3, 4))}, "references: expected 2 features, like candidates, got 4"),
         ({"reference_images": np.ones((5, 2))}, "reference_images: expected 3 pairs, like references, got 5"),
         ({"epsilon": -1.0}, "epsilon: expected a finite number of at least 0, got -1.0"),
-        ({}, "epsilon: expected a number above 0 for 3 pairs, whose 4 features have no full covariance"),
+        ({}, "epsilon: expected a number above 0 for 3 pairs of 4 features, whose covariance is singular"),
     ],
 )
 def test_what_is_refused(change, message):

@@ -92,7 +92,7 @@ def test_what_only_one_of_the_tables_refuses():
     assert_refused(ValueError, "document_frequency: expected the layout", load_document_frequency, single)
     for token in ("dog", ""):
         table = {"n_documents": 3, "document_frequency": {token: 1}}
-        message = "idf[.*]: expected a token of CLIP's vocabulary, such as 'dog</w>'"
+        message = "idf[.*]: expected a token of CLIP, such as 'dog</w>'"
         assert_refused(ValueError, message, load_tokens, table)
 
 

@@ -146,7 +146,7 @@ def test_every_word_of_coco_is_a_label_also_in_capitals_and_as_a_plural():
 @pytest.mark.parametrize(
     ("vocabulary", "message"),
     [
-        ({}, "vocabulary: expected a mapping"),
+        ({}, "vocabulary: expected lists of words by the name of the object"),
         ({"dog": "puppy"}, "vocabulary['dog']: expected a list of words"),
         ({"dog": [""]}, "vocabulary['dog']: expected words, got ''"),
         ({"dog": [3]}, "vocabulary['dog']: expected words, got 3"),
@@ -162,7 +162,7 @@ def test_refuses_a_vocabulary(vocabulary, message):
     ("objects", "message"),
     [
         ("dog", "objects: expected a list of names for each row, got 'dog'"),
-        ([["dog"]], "objects: expected a list for each of the 2 rows of predictions, got 1"),
+        ([["dog"]], "objects: expected one list for each of the 2 rows of predictions, got 1"),
         (pandas.DataFrame({"dog": [1, 2]}), "objects: expected a list of names for each row, got a table (DataFrame)"),
         ([["dog"], "cat"], "objects[1]: expected a list of names, got 'cat'"),
         ([["dog"], ["zebr"]], "objects[1][0]: expected one of 80 objects, got 'zebr'. Did you mean 'zebra'?"),

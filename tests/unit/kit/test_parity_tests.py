@@ -120,7 +120,12 @@ NOT_SYMMETRIC = "distances[0]: expected symmetric distances of at least 0 with z
     ("distances", "n_candidates", "error", "message"),
     [
         (np.zeros((1, 3, 4)), 1, ValueError, "distances: expected shape (n_rows, n, n), got (1, 3, 4). Give a value"),
-        (np.zeros((1, 3, 3)), 2, ValueError, "n_candidates: expected at most 1 of 3 texts, got 2. People are compared"),
+        (
+            np.zeros((1, 3, 3)),
+            2,
+            ValueError,
+            "n_candidates: expected at most 1 of 3 texts, got 2. References are compared",
+        ),
         (np.zeros((1, 3, 3)), 1.5, TypeError, "n_candidates: expected a whole number, got float. Give an int."),
         (np.eye(4)[None], 1, ValueError, NOT_SYMMETRIC),
         (np.triu(np.ones((1, 4, 4)), 1), 1, ValueError, NOT_SYMMETRIC),

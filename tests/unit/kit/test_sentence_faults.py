@@ -76,11 +76,11 @@ def test_values_are_the_module_s(monkeypatch, most, clusters):
 
 VALUE_ERRORS = [
     (
-        "references[0]: expected two texts or more, got 1. Leave this row out.",
+        "references[0]: expected at least two texts, got one (1 such rows in all). Leave the row out.",
         lambda: functional.sentence_faults([["a"]], [["a"]], embed),
     ),
     (
-        "references: expected 2 rows, as many as candidates, got 1.",
+        "references: expected one row for each of the 2 rows of candidates, got 1.",
         lambda: functional.sentence_faults([["a"], ["b"]], [["a", "b"]], embed),
     ),
     (

@@ -100,7 +100,7 @@ def test_clusters_have_half_of_the_level_each():
     assert test.diversity_p_value == pytest.approx(diversity)
     texts = {name: [[f"{name}{k}" for k in range(4)]] * 30 for name in "ab"}
     options = {"p_value": "permutation", "clusters": list(range(30))}
-    message = "p_value: expected 'chi-squared' beside clusters, got 'permutation'"
+    message = "p_value: expected 'chi-squared' with clusters, got 'permutation'"
     assert_refused(ValueError, message, compare_models, texts, lambda row: rows[row], **options)
 
 
@@ -175,7 +175,7 @@ def test_ngram_distances():
         (ValueError, "n_first: expected a whole number of at least 2", lambda: homogeneity_test(draw(3, 5), 1)),
         (ValueError, "n_first: expected a whole number of at most 3", lambda: homogeneity_test(draw(3, 5), 4)),
         (ValueError, "distances[0]: expected symmetric", lambda: homogeneity_test(np.arange(16.0).reshape(1, 4, 4), 2)),
-        (ValueError, "clusters: expected as many labels", lambda: homogeneity_test(draw(3, 5), 2, ["a"])),
+        (ValueError, "clusters: expected one label for each of", lambda: homogeneity_test(draw(3, 5), 2, ["a"])),
         (ValueError, "sizes: expected numbers that add up to 5", lambda: homogeneity_matrix(draw(3, 5), [2, 2])),
         (ValueError, "sizes[1]: expected a whole number of at least 2", lambda: homogeneity_matrix(draw(3, 5), [2, 1])),
         (TypeError, "others: expected a dict of models", lambda: as_other_models([["a"]], 1)),

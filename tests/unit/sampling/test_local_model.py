@@ -286,7 +286,7 @@ def changed_model(folder, kind, target, change):
 def test_a_model_with_random_or_left_out_layers_is_refused(folder, kind, change, got, tmp_path):
     model = changed_model(folder, kind, tmp_path / "model", change)
     options = vars(options_for(folder, kind, tmp_path / "a.jsonl")) | {"model": str(model)}
-    pattern = f"^model '.*model': expected files with exactly the tensors that config.json asks for, got {got}"
+    pattern = f"^model '.*model': expected the tensors that config.json asks for, got {got}"
     with pytest.raises(ValueError, match=pattern):
         sample(SampleOptions(**options))
 
