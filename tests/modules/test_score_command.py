@@ -318,8 +318,8 @@ def test_tables(score, tmp_path, lines, kind, start):
         ("trm_meteor", ("--num-gpus", 1), "--engine: expected ray, got local with --address or --num-gpus. Leave"),
         ("trm_meteor", ("--address", "auto"), "--engine: expected ray, got local with --address or --num-gpus. Leave"),
         ("pac_score", (), "-m pac_score: expected images, got none in the files. Give --images FOLDER, or name the"),
-        ("trm_meteor", flags(sigma=1), "--option sigma=1: expected NAME=VALUE or METRIC.NAME=VALUE with"),
-        ("trm_meteor", ("--option", "seed"), "--option seed: expected NAME=VALUE or METRIC.NAME=VALUE with an"),
+        ("trm_meteor", flags(sigma=1), "--option sigma: expected an option of trm_meteor, got none of these"),
+        ("trm_meteor", ("--option", "seed"), "--option seed: expected [MODULE.]NAME=VALUE, got no equals sign"),
         (
             "trm_meteor",
             flags(clusters=["a"], p_value="exact"),
