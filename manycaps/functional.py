@@ -6,6 +6,7 @@ float64, and the same as the modules'.
 """
 
 from .kit.clip_pac import pac_s, ref_pac_s
+from .kit.energy_rewards import energy_rewards, kernel_rewards, self_critical
 from .kit.frechet import frechet_p_values, frechet_squared, mmd_p_values, mmd_squared
 from .kit.judge_slopes import JudgeBias, judge_bias
 from .kit.meteor15_scores import meteor15
@@ -37,7 +38,6 @@ from .kit.sets_diversity import compression_ratio, mbleu, self_bleu, self_cider
 from .kit.sets_homogeneity import HomogeneityTest, homogeneity_matrix, homogeneity_test
 from .kit.sets_tests import combined_p_value, harmonic_mean_p
 from .kit.sets_vendi import div_n, unique_share, vendi_score
-from .kit.training_rewards import energy_rewards, kernel_rewards, self_critical
 from .kit.triangle_rank import triangle_rank_p_values, triangle_rank_statistic
 from .kit.vectors_distances import cosine_distances
 from .kit.words_ptb import ptb_tokenize

@@ -464,35 +464,35 @@ def is_default(value: object, default: object) -> bool:
 
 
 def take_load_options(
-    keywords: dict[str, Any], defaults: Mapping[str, Any], elsewhere: Collection[str] = ()
+    keywords: dict[str, Any], defaults: Mapping[str, Any], other_call: Collection[str] = ()
 ) -> dict[str, Any]:
     """Move this module's options out of the constructor's keywords, and complete them with the defaults.
 
     Raises TypeError for a keyword that belongs neither to the module nor to evaluate; columns, and what is taken
-    `elsewhere`, go to `compute`.
+    `other_call`, go to `compute`.
 
     >>> take_load_options({"seed": 1}, {"seed": 0, "details": False})
     {'seed': 1, 'details': False}
     """
-    _check_names(set(keywords) - EVALUATE_KEYWORDS, defaults, "load", {*COLUMNS, *elsewhere})
+    _check_names(set(keywords) - EVALUATE_KEYWORDS, defaults, "load", {*COLUMNS, *other_call})
     return dict(defaults) | {
         name: _plain_option(keywords.pop(name), name) for name in list(keywords) if name in defaults
     }
 
 
 def take_compute_options(
-    given: Mapping[str, Any], loaded: Mapping[str, Any], elsewhere: Collection[str] = ()
+    given: Mapping[str, Any], loaded: Mapping[str, Any], other_call: Collection[str] = ()
 ) -> dict[str, Any]:
     """Complete the options given at compute time with those given at load time; None means "as at load time".
 
-    Columns are no options, and none is given. Raises TypeError for an unknown option, or one that is taken `elsewhere`:
+    Columns are no options, and none is given. Raises TypeError for an unknown option, or one that is taken `other_call`:
     by `load`.
 
     >>> take_compute_options({"seed": 1, "details": None}, {"seed": 0, "details": True})
     {'seed': 1, 'details': True}
     """
     options = {name: value for name, value in given.items() if name not in COLUMNS}
-    _check_names(set(options), loaded, "compute", elsewhere)
+    _check_names(set(options), loaded, "compute", other_call)
     return dict(loaded) | {name: _plain_option(value, name) for name, value in options.items() if value is not None}
 
 

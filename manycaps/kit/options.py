@@ -355,11 +355,11 @@ INTERVALS: dict[str, Option] = {
 }
 
 
-def _check_names(names: Collection[str], known: Mapping[str, Any], when: str, elsewhere: Collection[str] = ()) -> None:
+def _check_names(names: Collection[str], known: Mapping[str, Any], when: str, other_call: Collection[str] = ()) -> None:
     unknown = sorted(set(names) - set(known))
     if unknown:
         advice = spelling_advice(unknown[0], [*known, *(COLUMNS if when == "compute" else ())])
-        if unknown[0] in elsewhere:
+        if unknown[0] in other_call:
             advice = f"Give it to {'compute' if when == 'load' else 'load'}."
         elif when == "compute" and not advice.startswith("Did"):
             advice += " With evaluate.combine, give each module its options at load."

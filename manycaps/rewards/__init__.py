@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from manycaps.catalog.later_imports import import_later
 
-from ..kit.training_rewards import self_critical
+from ..kit.energy_rewards import self_critical
 from .caption_reward import CaptionReward
 from .energy import EnergyReward
 from .single_captions import BleuReward, ChairReward, CiderReward, MeteorReward, PacReward, RefPacReward

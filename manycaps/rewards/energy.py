@@ -8,11 +8,11 @@ import numpy as np
 from manycaps.files.result_tables import finite_numbers
 
 from ..kit.arrays import Floats
+from ..kit.energy_rewards import PROPER_QUALITY, energy_rewards, kernel_rewards
 from ..kit.errors import InputError
 from ..kit.options import check_choice
 from ..kit.parity_gaps import row_gaps
 from ..kit.parity_tails import TESTED, KeptDistances, corpus_tails
-from ..kit.training_rewards import PROPER_QUALITY, energy_rewards, kernel_rewards
 from ..kit.words_tokenizers import Tokenizer
 from .caption_reward import CaptionReward, RewardedRows
 from .distances import Documents, EmbeddingDistances, kernel_of_distances, row_distances
