@@ -485,8 +485,8 @@ def take_compute_options(
 ) -> dict[str, Any]:
     """Complete the options given at compute time with those given at load time; None means "as at load time".
 
-    Columns are no options, and none is given. Raises TypeError for an unknown option, or one that is taken `other_call`:
-    by `load`.
+    Columns are no options, and none is given. Raises TypeError for an unknown option, or one of the `other_call`,
+    `load`.
 
     >>> take_compute_options({"seed": 1, "details": None}, {"seed": 0, "details": True})
     {'seed': 1, 'details': True}
