@@ -139,7 +139,9 @@ def test_clusters_decide_intervals_and_the_test_of_the_corpus(module, name):
     assert together[f"{name}_z"] == mean.mean / mean.standard_error
     assert together[f"{name}_per_row"] == single[f"{name}_per_row"]
     assert "|interval:hall-t|clusters:3|" in together["signature"]
-    with pytest.raises(ValueError, match=f"clusters: expected one label for each of the \\({n_rows}\\), got 1. "):
+    with pytest.raises(
+        ValueError, match=f"clusters: expected one label for each of the {n_rows} rows of captions, got 1. "
+    ):
         module.compute(**CAPTION_ROWS, **options, clusters=["a"])
 
 

@@ -120,9 +120,7 @@ def test_some_frames(module):
 def test_rows_added_before_have_the_frames_of_load_time():
     module = load(frames=2)
     module.add_batch(**COLUMNS)
-    with pytest.raises(
-        ValueError, match="^frames: expected 2, with which the rows added before were encoded, got 'all'"
-    ):
+    with pytest.raises(ValueError, match="^frames: expected 2, as for the rows added before, got 'all'"):
         module.compute(frames="all")
     added = module.compute()
     whole = module.compute(**COLUMNS, frames="all")

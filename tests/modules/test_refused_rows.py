@@ -206,7 +206,7 @@ OF_FEATURES = {
         ({"images": np.ones((2, 24), int)}, "images: expected a list of images, got one array of sh"),
     ],
     ValueError: [
-        ({"predictions": ["a", "b"]}, "prediction_embeddings: expected embeddings instead of"),
+        ({"predictions": ["a", "b"]}, "prediction_embeddings: expected embeddings alone"),
         ({"images": ONE}, "images: expected one image for each of the 2 rows of prediction"),
         ({"reference_embeddings": [ONE]}, "reference_embeddings: expected one array for "),
         ({"images": np.ones((2, 23))}, "images[0]: expected 24 features per image, as "),
