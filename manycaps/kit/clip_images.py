@@ -177,7 +177,8 @@ def check_image_column(images: object) -> None:
 
 def check_item_count(n_predictions: int, n_items: int, item: str) -> None:
     """Raise unless there are as many items, images or videos, as rows of captions."""
-    check_n_rows(f"{item}s", n_items, "predictions", n_predictions, item)
+    fix = f"Row i of both belongs together; several captions of one {item} go into one list."
+    check_n_rows(f"{item}s", n_items, "predictions", n_predictions, item, fix)
 
 
 def as_stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, Any]]:

@@ -252,7 +252,8 @@ def check_one_of_each(
 def check_set_counts(columns: Sequence[str], sizes: Sequence[Sequence[int]]) -> None:
     """Raise unless both sides have as many rows, and no row has more than `MOST_IN_ROW` images and captions."""
     first, second = sizes
-    check_n_rows(columns[1], len(second), columns[0], len(first), "set")
+    fix = "Row i of both is compared; a list without lists in it is one row."
+    check_n_rows(columns[1], len(second), columns[0], len(first), "set", fix)
     large = [i for i, pair in enumerate(zip(first, second, strict=True)) if sum(pair) > MOST_IN_ROW]
     if large:
         expected, got = (

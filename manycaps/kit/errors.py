@@ -247,7 +247,9 @@ def check_exclusive(given: Mapping[str, object], *, is_needed: bool = False) -> 
         raise InputError(next(iter(given)), expected, "none", "Give one of them.")
 
 
-def check_n_rows(name: str, n_rows: int, other: str, n_expected: int, what: str = "row") -> None:
+def check_n_rows(
+    name: str, n_rows: int, other: str, n_expected: int, what: str = "row", fix: str = "Row i of both belongs together."
+) -> None:
     """Raise unless a column or option has something for each row of another one.
 
     >>> try:
@@ -257,9 +259,7 @@ def check_n_rows(name: str, n_rows: int, other: str, n_expected: int, what: str 
     references: expected one row for each of the 3 rows of predictions, got 2. Row i of both belongs together.
     """
     if n_rows != n_expected:
-        article = "" if what.startswith("one ") else "one "
-        expected = f"{article}{what} for each of the {n_expected} rows of {other}"
-        raise InputError(name, expected, n_rows, "Row i of both belongs together.")
+        raise InputError(name, f"one {what} for each of the {n_expected} rows of {other}", n_rows, fix)
 
 
 def check_places(places: Sequence[object], where: str, expected: str, got: object, fix: str) -> None:

@@ -521,7 +521,8 @@ def as_objects(objects: Any, n_rows: int, vocabulary: Vocabulary) -> list[frozen
     if isinstance(objects, str | Mapping) or not isinstance(objects, Collection):
         raise InputTypeError("objects", "a list of names for each row", quote_value(objects), "Give lists.")
     objects = as_list(objects, "objects", "a list of names for each row")
-    check_n_rows("objects", len(objects), "predictions", n_rows, "list")
+    fix = "Give an empty list for an image without objects."
+    check_n_rows("objects", len(objects), "predictions", n_rows, "list", fix)
     rows = []
     for i, row in enumerate(objects):
         if isinstance(row, str | Mapping) or not isinstance(row, Iterable):
