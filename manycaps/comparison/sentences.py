@@ -219,6 +219,24 @@ def other_length(words: float, people: float) -> str:
     return f"Its texts are {times_as_long(words / people)} people's ({words:.3g} and {people:.3g} words)."
 
 
+def brief_length(words: float, people: float) -> str:
+    """Say the same in the words of a terminal, among other numbers of a system.
+
+    >>> brief_length(62.4, 39.0)
+    "1.6 times as long as people's"
+    """
+    return f"{times_as_long(words / people)} people's"
+
+
+def brief_share(key: str, share: float) -> str:
+    """Name a share as a terminal does, among other numbers of a system.
+
+    >>> brief_share("generic_share", 0.32)
+    '32% generic'
+    """
+    return f"{percent(share)} {TERMS[key]}"
+
+
 @said_when(
     SYSTEM,
     f"{GATE}the interval of the share lies above 5% even without the captions that also occur among the references",

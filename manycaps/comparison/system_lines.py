@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import manycaps.comparison.sentences as sentences
+from manycaps.comparison import sentences
 from manycaps.comparison.compare_options import ORDERS
 from manycaps.comparison.parity import ComparedParity
 from manycaps.comparison.parity_pairs import ParityPair, ShareTest
-from manycaps.comparison.sentences import NOUNS, TERMS, Share, as_list, percent
+from manycaps.comparison.sentences import NOUNS, TERMS, Share, as_list
 from manycaps.comparison.system_parity import FAULTS, LENGTH_GAP, ROWS
 from manycaps.kit.parity_faults import FAULTS as KINDS_OF_FAULTS
 from manycaps.kit.parity_power import LEVEL
@@ -193,7 +193,7 @@ def _say_faults(system: System, verdict: Verdict) -> None:
     differ = people > 0 and max(words, people) >= LEAST_LENGTH_RATIO * min(words, people)
     if differ and system.get("length_p_value", math.nan) <= LEVEL and not low <= people <= high:
         verdict.said["other_length"] = sentences.other_length(words, people)
-        verdict.brief["other_length"] = f"{sentences.times_as_long(words / people)} people's"
+        verdict.brief["other_length"] = sentences.brief_length(words, people)
 
 
 def _say_likeness(system: System, verdict: Verdict) -> None:
@@ -215,7 +215,7 @@ def _say_share(system: System, verdict: Verdict, key: str, name: str) -> None:
     """Add the sentence of a share, and its number in the words of the column."""
     share = _share(system, key)
     verdict.said[name] = getattr(sentences, name)(share)
-    verdict.brief[name] = f"{percent(share.value)} {TERMS[key]}"
+    verdict.brief[name] = sentences.brief_share(key, share.value)
 
 
 def _share(system: System, key: str) -> Share:

@@ -10,7 +10,7 @@ from typing import Any
 
 import gradio as gr
 
-from manycaps.comparison.result_sentence import verdict
+from manycaps.report.result_sentence import verdict
 
 from .examples import EXAMPLE_CAPTIONS, example_picture
 from .form import Form, Page

@@ -32,10 +32,10 @@ pytest.importorskip("gradio", reason="gradio is not installed: pip install -r te
 import gradio_client
 
 from manycaps.comparison import CompareOptions, compare
-from manycaps.comparison.result_sentence import verdict
 from manycaps.pages.form import card_body
 from manycaps.pages.inputs import CaptionLimits, rows_of_text_box
 from manycaps.pages.results import as_table_cell
+from manycaps.report.result_sentence import verdict
 from tests.large_packages import evaluate
 
 pytestmark = pytest.mark.slow

@@ -19,12 +19,12 @@ from manycaps.catalog.installed_modules import load
 from manycaps.catalog.modules import MODULES
 from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.render import SystemComparison
-from manycaps.comparison.result_sentence import verdict
 from manycaps.comparison.significance import AgainstPeople, Comparison
 from manycaps.files.result_tables import align_columns, write_table
 from manycaps.files.saved_files import check_can_be_written, make_folder, write_atomically, write_text_atomically
 from manycaps.kit.errors import InputOSError, quote_path
 from manycaps.kit.parity_words import rounded_p_value
+from manycaps.report.result_sentence import verdict
 
 from .scenes import read_scenes
 

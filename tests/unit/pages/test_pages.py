@@ -10,7 +10,6 @@ import PIL.Image
 import pytest
 from tqdm.auto import tqdm
 
-from manycaps.comparison.result_sentence import SIGNIFICANCE, UNUSUALLY_NEAR, verdict
 from manycaps.kit import clip_checkpoints
 from manycaps.kit.clip_encoder import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder
 from manycaps.kit.errors import InputError
@@ -28,6 +27,7 @@ from manycaps.pages.inputs import (
 from manycaps.pages.plots import caption_bars, histogram_figure, mean_intervals
 from manycaps.pages.results import Drawing
 from manycaps.pages.weights import NO_WEIGHTS, WEIGHTS_NAME, usable_weights, weights_note
+from manycaps.report.result_sentence import SIGNIFICANCE, UNUSUALLY_NEAR, verdict
 from tests.clip_checkpoints import save_checkpoint
 from tests.tools import ROOT
 
