@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from manycaps.commands import command_line
-from manycaps.comparison import score
+from manycaps.comparison import parity_scores
 from tests.documents import blocks
 from tests.environments import make_environment, outer_variables
 from tests.tools import ROOT
@@ -73,7 +73,7 @@ def test_the_python_runs_without_embeddings_with_the_distance_that_the_readme_na
 
 def leave_out_embeddings(monkeypatch):
     """Make this process like the install without the extra `embeddings`."""
-    monkeypatch.setattr(score, "is_installed", lambda distribution: False)
+    monkeypatch.setattr(parity_scores, "is_installed", lambda distribution: False)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
 
 
