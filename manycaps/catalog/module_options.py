@@ -27,8 +27,8 @@ ModuleOptions = Annotated[
 ]
 
 
-def read_module_options(given: Sequence[str] | Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the values by [MODULE.]NAME; a VALUE is JSON, or text. The last of two counts.
+def read_module_options(given: Sequence[str] | Mapping[str, Any] | None, flag: str = "--option") -> dict[str, Any]:
+    """Return the values by [MODULE.]NAME; a VALUE is JSON, or text. The last of two counts. Messages name the `flag`.
 
     Raises:
         ValueError: one has no value.
@@ -42,7 +42,7 @@ def read_module_options(given: Sequence[str] | Mapping[str, Any] | None) -> dict
     for text in given or ():
         name, separator, value = text.partition("=")
         if not separator:
-            raise InputError(f"--option {text}", "[MODULE.]NAME=VALUE", "no equals sign", "Give tokenizer=zh-jieba.")
+            raise InputError(f"{flag} {text}", "[MODULE.]NAME=VALUE", "no equals sign", "Give tokenizer=zh-jieba.")
         values[name] = _parse_value(value)
     return values
 

@@ -220,7 +220,7 @@ def other_length(words: float, people: float) -> str:
 
 
 def brief_length(words: float, people: float) -> str:
-    """Say the same in the words of a terminal, among other numbers of a system.
+    """Say how long texts are in a list of a system's numbers, as a terminal has it.
 
     >>> brief_length(62.4, 39.0)
     "1.6 times as long as people's"

@@ -171,7 +171,7 @@ def _gap_mean(rows: np.ndarray, null_variance: float, clusters: Sequence[Hashabl
 
 
 def labels_of(clusters: Sequence[Hashable] | None, chosen: np.ndarray) -> list[Hashable] | None:
-    """The labels of chosen rows; None of none."""
+    """Return the labels of the chosen rows; None where rows have no labels."""
     return None if clusters is None else list(itertools.compress(clusters, chosen))
 
 

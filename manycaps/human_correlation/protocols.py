@@ -250,7 +250,7 @@ def load_metrics(options: CorrelationOptions) -> list[LoadedMetric]:
         config, given, key, is_reversed = (
             getattr(options, f"{prefix}{name}") for name in ("config", "options", "key", "lower_is_better")
         )
-        given = read_module_options(given)
+        given = read_module_options(given, f"--{prefix.replace('_', '-')}option")
         if chosen is None:
             if config or given or key or is_reversed:
                 raise InputError("--against", "a metric for the other options of --against", "none", "Name it.")

@@ -148,7 +148,7 @@ def test_messages_of_the_second_metric(run):
     against = ("--against", "meteor15")
     for benchmark, more, message in (
         ("composite", ("--against-key", "bleu_1"), f"{no_metric}. Name"),
-        ("composite", bad_json, "--option one: expected [MODULE.]NAME=VALUE, got no equals sign"),
+        ("composite", bad_json, "--against-option one: expected [MODULE.]NAME=VALUE, got no equals sign"),
         ("coco-systems", against, "--against: expected a benchmark of judged captions, got coco-systems, which has"),
     ):
         status, _, error = run(some_rows(), *more, benchmark=benchmark)
