@@ -9,7 +9,7 @@ import numpy as np
 from .arrays import Floats, Ints
 from .parity_tails import BLOCK_VALUES, Distances
 from .vectors_distances import cosine_similarities, distances_from_cosines
-from .words_sentences import sentence_pieces
+from .words_sentences import PLAIN, sentence_pieces
 
 # --------------------------------------------------------------------------------------------------------------------
 # The support of a sentence u in a text t is its distance to the nearest span of t:
@@ -51,6 +51,15 @@ def text_spans(text: str, language: str = "en") -> Spans:
     pairs = [first + second for first, second in itertools.pairwise(pieces)]
     whole = [text] if len(pieces) > 2 else []
     return Spans(len(pieces), [*(span.strip() for span in [*pieces, *pairs]), *whole])
+
+
+def are_single_sentences(texts: Iterable[str], language: str) -> bool:
+    """Return whether every text is one sentence.
+
+    >>> are_single_sentences(["a dog", "It rains."], "en"), are_single_sentences(["A dog. A cat."], "en")
+    (True, False)
+    """
+    return all(len(sentence_pieces(text, language)) == 1 for text in itertools.filterfalse(PLAIN.fullmatch, set(texts)))
 
 
 class RowSpans(NamedTuple):

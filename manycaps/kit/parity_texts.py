@@ -35,7 +35,7 @@ from .parity_tails import TAIL, CorpusTails
 from .sets_intervals import mean_interval, mean_of_rows, with_interval
 from .sets_splits import TIE_TOLERANCE
 from .words_models import LanguageModel
-from .words_numbers import RowTexts, WordNumbers, word_ids
+from .words_numbers import RowTexts, WordNumbers, number_keys, word_ids
 from .words_predictability import (
     LEAST_ROWS_OF_WORDING,
     N_LISTED,
@@ -194,20 +194,14 @@ def repetitions(sentences: SentencesOfRows) -> Repetition:
     n_pairs, n_triples = (len(order.history_of_gram) for order in texts.orders[1:])
     is_double = (word == before) & (word >= N_MARKS)
     is_triple = (two_before >= N_MARKS) & (word >= N_MARKS)
-    keys, counts = np.unique(sentence[is_triple] * n_triples + grams[2][is_triple], return_counts=True)
-    of_sentence, triple = np.divmod(keys[counts > 1], n_triples)
+    keys, place = number_keys(sentence[is_triple] * n_triples + grams[2][is_triple])
+    of_sentence, triple = np.divmod(keys[np.bincount(place, minlength=len(keys)) > 1], n_triples)
     again, same_words = _sentences_said_twice(texts, text_of)
-    found = np.concatenate(
-        [
-            np.stack([text_of[sentence[is_double]], grams[1][is_double]]),
-            np.stack([text_of[of_sentence], n_pairs + triple]),
-            np.stack([text_of[again], n_pairs + n_triples + same_words]),
-        ],
-        axis=1,
-    )
-    found = np.unique(found, axis=1)
-    rows, number = np.divmod(found[0], most_texts)
-    return Repetition(rows, number, found[1])
+    saying = np.concatenate([text_of[sentence[is_double]], text_of[of_sentence], text_of[again]])
+    said = np.concatenate([grams[1][is_double], n_pairs + triple, n_pairs + n_triples + same_words])
+    n_phrases = n_pairs + n_triples + len(texts.length)
+    saying, said = np.divmod(np.unique(saying * n_phrases + said), n_phrases)
+    return Repetition(*np.divmod(saying, most_texts), said)
 
 
 def _sentences_said_twice(texts: Texts, text_of: Ints) -> tuple[Ints, Ints]:
@@ -245,20 +239,24 @@ def repeated_values(found: Repetition, sizes: Ints) -> BothSides:
         rows = np.repeat(np.arange(len(sizes)), counts)
         texts = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
         sides.append(SideValues(np.zeros(len(rows)), 1 / counts[rows], rows, texts, np.zeros_like(rows)))
+    candidates, people = sides
     firsts = np.cumsum(sizes, axis=0) - sizes
-    ends = np.flatnonzero(np.diff(found.rows, append=-1)) + 1
-    for own in np.split(np.arange(len(found.rows)), ends)[:-1]:
-        row = int(found.rows[own[0]])
-        m, n = sizes[row].tolist()
-        _, phrase = np.unique(found.phrases[own], return_inverse=True)
-        repeats = np.zeros((m + n, phrase.max() + 1), dtype=bool)  # (n_texts, n_phrases)
-        repeats[found.texts[own], phrase] = True
-        by_people = repeats[m:].sum(axis=0) - repeats[m:]  # (n_references, n_phrases): how many others say it
-        people = (repeats[m:] & (by_people == 0)).any(axis=1)
-        candidates = (repeats[:m, None] & (by_people == 0)).any(axis=2).mean(axis=1)
-        for side, first, values in zip(sides, firsts[row].tolist(), (candidates, people), strict=True):
-            side.values[first : first + len(values)] = values
-    return BothSides(*sides)
+    m = sizes[found.rows, 0]
+    is_reference = found.texts >= m
+    text, reference = firsts[found.rows, 0] + found.texts, firsts[found.rows, 1] + found.texts - m
+    phrases, phrase = number_keys(found.rows * (1 + found.phrases.max(initial=0)) + found.phrases)
+    n_saying = np.bincount(phrase, is_reference)[phrase]  # references of the row that repeat the same
+    is_alone, is_own = is_reference & (n_saying == 1), ~is_reference & (n_saying == 0)
+    people.values[reference[is_alone]] = 1
+    # A candidate stands beside all references but one: what this one alone repeats, none of the others does.
+    speaker = np.empty(len(phrases), dtype=np.int64)
+    speaker[phrase[is_alone]] = reference[is_alone]
+    is_shared = ~is_reference & (n_saying == 1)
+    pairs = np.unique(text[is_shared] * len(people.values) + speaker[phrase[is_shared]])
+    n_without = np.bincount(pairs // len(people.values), minlength=len(candidates.values))
+    candidates.values[:] = n_without / sizes[candidates.rows, 1]
+    candidates.values[text[is_own]] = 1
+    return BothSides(candidates, people)
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -99,7 +99,8 @@ class Counts(NamedTuple):
     types: Floats
 
 
-class Texts(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Texts:
     """The texts of all rows, candidates first, by positions: one for every word, and one for the end of each text."""
 
     sizes: Ints  # (n_rows, 2): numbers of candidates and of references
@@ -111,6 +112,21 @@ class Texts(NamedTuple):
     two_before: Ints
     orders: Sequence[Order]
     vocabulary: Sequence[str]
+
+    @functools.cached_property
+    def n_words(self) -> int:
+        """Number of distinct words that count in the model, and its end mark."""
+        return len(np.unique(self.word[self.weight > 0]))
+
+    @functools.cached_property
+    def counts(self) -> Sequence[Counts]:
+        """Counts of the three orders in the references of other units."""
+        return [others_counts(order, self.weight) for order in self.orders]
+
+    @functools.cached_property
+    def changes(self) -> Sequence[Floats]:
+        """What each occurrence in the references changes: see `_changes`."""
+        return _changes(self.counts, self.n_words, 1.0)
 
 
 @dataclass(frozen=True)
@@ -194,10 +210,9 @@ def wording_rows(
 
 def wording_of(texts: Texts, *, is_tested: bool) -> WordingRows:
     """Score texts; where the gap is not tested, or no row influences the counts, no influences are computed."""
-    counts = [others_counts(order, texts.weight) for order in texts.orders]
-    words, n_texts = _n_words(texts), len(texts.length)
+    n_texts = len(texts.length)
     starts = np.cumsum(texts.length) - texts.length
-    ratios = _log_ratios(counts, words)[: int(texts.length.sum())]
+    ratios = _log_ratios(texts.counts, texts.n_words)[: int(texts.length.sum())]
     slor = np.add.reduceat(ratios, starts) / texts.length
     if not is_tested:
         return WordingRows(texts.sizes, slor, np.zeros(n_texts), np.zeros(n_texts))
@@ -205,11 +220,12 @@ def wording_of(texts: Texts, *, is_tested: bool) -> WordingRows:
     m, n = texts.sizes[RowTexts(texts.sizes.sum(axis=1)).row].T
     is_reference = are_references(texts.sizes)
     share = (np.where(is_reference, -1 / n, 1 / m) / texts.length)[texts.text]
-    influence = np.add.reduceat(_influences(texts.orders, counts, words, share, 1.0), starts)
+    influence = np.add.reduceat(_influences(texts.orders, texts.changes, share), starts)
     # Under random splits every text is a reference with this chance.
     chance = n / (m + n)
     expected = [others_counts(order, chance[texts.text]) for order in texts.orders]
-    split_influence = np.add.reduceat(_influences(texts.orders, expected, words, share, float(chance.mean())), starts)
+    changes = _changes(expected, texts.n_words, float(chance.mean()))
+    split_influence = np.add.reduceat(_influences(texts.orders, changes, share), starts)
     return WordingRows(texts.sizes, slor, np.where(is_reference, influence, 0.0), split_influence)
 
 
@@ -231,9 +247,7 @@ class SentenceScores(NamedTuple):
         texts = self.texts
         if self.counts is None:
             return np.zeros(len(texts.sizes))
-        n_positions = len(texts.text)
-        share = (slopes / texts.length)[texts.text[:n_positions]]
-        influence = _influences(texts.orders, self.counts, _n_words(texts), share, 1.0)
+        influence = _influences(texts.orders, texts.changes, (slopes / texts.length)[texts.text])
         starts = np.cumsum(texts.length) - texts.length
         of_sentences = np.where(are_references(texts.sizes), np.add.reduceat(influence, starts), 0.0)
         return side_sums(of_sentences, texts.sizes)[:, 1]
@@ -252,17 +266,16 @@ def sentence_scores(texts: Texts, *, is_tested: bool) -> SentenceScores:
     behind an unknown word, where nothing is known of what follows. Sentences with too many new words have scores below
     all others, the more of them the lower. `is_tested` is False for another corpus's model.
     """
-    counts = [others_counts(order, texts.weight) for order in texts.orders]
-    n_positions = int(texts.length.sum())
+    counts, n_positions = texts.counts, int(texts.length.sum())
     _, total, types = (of[:n_positions] for of in counts[1])
     is_known = (total > 0) & are_references(texts.sizes)[texts.text[:n_positions]]
     mass = np.minimum(DISCOUNT * types[is_known] / total[is_known], 1.0)
     novelty = math.exp(math.fsum(np.log(mass)) / len(mass)) if len(mass) else 1.0
-    ratios = _log_ratios(counts, _n_words(texts), novelty)[:n_positions]
+    ratios = _log_ratios(counts, texts.n_words, novelty)[:n_positions]
     starts = np.cumsum(texts.length) - texts.length
     scores = np.add.reduceat(ratios, starts) / texts.length
     is_new = (counts[0].own[:n_positions] <= ROUNDING) & (texts.word[:n_positions] != END)
-    new = np.add.reduceat(is_new.astype(np.float64), starts) / np.maximum(texts.length - 1, 1)
+    new = np.add.reduceat(is_new, starts, dtype=np.float64) / np.maximum(texts.length - 1, 1)
     scores = np.where(has_many_new_words(new, are_references(texts.sizes)), scores.min() - 1 - new, scores)
     return SentenceScores(texts, scores, counts if is_tested else None)
 
@@ -429,73 +442,97 @@ def others_counts(order: Order, weight: Floats) -> Counts:
     )
 
 
-def _n_words(texts: Texts) -> int:
-    """Number of distinct words that count in the model, and its end mark."""
-    return len(np.unique(texts.word[texts.weight > 0]))
-
-
 def _log_ratios(counts: Sequence[Counts], n_words: int, novelty: float = 1.0) -> Floats:
     """Logarithm of p(word | two words before) / p(word) at every position.
 
     Behind a word that nobody else wrote p(word | word before) is `novelty` times p(word).
     """
-    p: Floats = np.full(len(counts[0].own), 1 / (n_words + 1))
-    probabilities = []
-    for order, (count, total, types) in enumerate(counts):
-        # The smaller one is another only of counts that are no whole numbers.
-        discounted = np.maximum(count - DISCOUNT, 0) + np.minimum(DISCOUNT * types, total) * p
-        p = np.divide(discounted, total, out=p * novelty if order == 1 else p.copy(), where=total > 0)
-        probabilities.append(p)
-    ratios: Floats = np.log(probabilities[-1]) - np.log(probabilities[0])
+    words, pairs, triples = counts
+    p = _interpolated(words, 1 / (n_words + 1))
+    ratios: Floats = np.log(_interpolated(triples, _interpolated(pairs, p, novelty))) - np.log(p)
     return ratios
 
 
-def _influences(
-    orders: Sequence[Order], counts: Sequence[Counts], n_words: int, share: Floats, weight: float
-) -> Floats:
+def _interpolated(counts: Counts, lower: Floats | float, novelty: float = 1.0) -> Floats:
+    """Return p of one order from that of the order below, `novelty` times which it is behind an unknown history."""
+    count, total, types = counts
+    mass = DISCOUNT * types
+    np.minimum(mass, total, out=mass)  # the total is the smaller one only of counts that are no whole numbers
+    mass *= lower
+    discounted = count - DISCOUNT
+    np.maximum(discounted, 0, out=discounted)
+    discounted += mass
+    is_known = total > 0
+    np.divide(discounted, total, out=discounted, where=is_known)
+    return np.where(is_known, discounted, lower * novelty)
+
+
+def _changes(counts: Sequence[Counts], n_words: int, weight: float) -> list[Floats]:
+    """How much larger the log ratio of each position is if another one's trigram is in the model, not out of it.
+
+    `weight` is what an occurrence has in the counts: 1, or the chance that it is in the model. A position x changes
+    with an occurrence y by how much of its trigram they share: the word alone, the word and one before, all three; or
+    the history alone, of one word or of two, which another word follows. Returns what is added with each: the word, one
+    word before, both, two words before, and all three.
+    """
+    words, pairs, triples = counts
+    p = _interpolated(words, 1 / (n_words + 1))
+
+    def shifted_ratios(shift: float) -> list[Floats]:
+        """Log ratios where what is shared, word, pair, trigram, one word before or two, counts so much more."""
+        word = _interpolated(_with_gram(words, shift, weight), 1 / (n_words + 1))
+        pair = _interpolated(_with_gram(pairs, shift, weight), word)
+        before = _interpolated(_with_history(pairs, shift, is_new=False), p)
+        log_p, log_word = np.log(p), np.log(word)
+        return [
+            np.log(_interpolated(triples, _interpolated(pairs, word))) - log_word,
+            np.log(_interpolated(triples, pair)) - log_word,
+            np.log(_interpolated(_with_gram(triples, shift, weight), pair)) - log_word,
+            np.log(_interpolated(triples, before)) - log_p,
+            np.log(_interpolated(_with_history(triples, shift, is_new=True), before)) - log_p,
+        ]
+
+    are_possible = (
+        *(of.own > ROUNDING for of in counts),
+        pairs.total - pairs.own > ROUNDING,
+        triples.total - triples.own > ROUNDING,
+    )
+    # A whole occurrence is in the counts as they are.
+    put_in = shifted_ratios(1 - weight) if weight < 1 else [_log_ratios(counts, n_words)] * len(are_possible)
+    word, pair, trigram, after_one, after_two = (
+        np.where(is_possible, with_it - without, 0.0)
+        for is_possible, with_it, without in zip(are_possible, put_in, shifted_ratios(-weight), strict=True)
+    )
+    return [word, after_one, pair - word - after_one, after_two - after_one, trigram - pair - after_two + after_one]
+
+
+def _influences(orders: Sequence[Order], changes: Sequence[Floats], share: Floats) -> Floats:
     """What the sum of the gaps of other units gains if each position's trigram is in the model, not out of it.
 
-    `share` is each position's part of the sum, and `weight` what an occurrence has in the counts: 1, or the chance that
-    it is in the model. A position x changes with an occurrence y by how much of its trigram they share: the word alone,
-    the word and one before, all three; or the history alone, of one word or of two, which another word follows. A sum
-    over all x of a unit's others is the sum over all x less the sum over its own.
+    `changes` are as from `_changes`, and `share` is each position's part of the sum. A sum over all positions of a
+    unit's others is the sum over all of them less the sum over its own.
     """
-
-    def effect(changed: Sequence[int], *, history_alone: bool = False) -> Floats:
-        """Effect on positions that share the n-gram of these orders, or their history alone."""
-        sides = []
-        for shift in (-weight, 1 - weight):
-            side = list(counts)
-            for order in changed:
-                side[order] = (_with_history if history_alone else _with_gram)(counts[order], order, shift, weight)
-            sides.append(_log_ratios(side, n_words))
-        _, total, _ = largest = counts[changed[-1]]
-        is_possible = total - largest.own > ROUNDING if history_alone else largest.own > ROUNDING
-        return np.where(is_possible, (sides[1] - sides[0]) * share, 0.0)
-
-    word, pair, trigram = effect([0]), effect([0, 1]), effect([0, 1, 2])
-    after_one, after_two = effect([1], history_alone=True), effect([1, 2], history_alone=True)
     sums = np.zeros_like(share)
-    for values, all_of, own in (
-        (word, orders[0].gram, orders[0].unit_gram),
-        (after_one, orders[1].history, orders[1].unit_history),
-        (pair - word - after_one, orders[1].gram, orders[1].unit_gram),
-        (after_two - after_one, orders[2].history, orders[2].unit_history),
-        (trigram - pair - after_two + after_one, orders[2].gram, orders[2].unit_gram),
+    for change, all_of, own in zip(
+        changes,
+        (orders[0].gram, orders[1].history, orders[1].gram, orders[2].history, orders[2].gram),
+        (orders[0].unit_gram, orders[1].unit_history, orders[1].unit_gram, orders[2].unit_history, orders[2].unit_gram),
+        strict=True,
     ):
+        values = change * share
         sums += sums_of(all_of, values)[all_of] - sums_of(own, values)[own]
     return sums
 
 
-def _with_gram(counts: Counts, _order: int, shift: float, weight: float) -> Counts:
+def _with_gram(counts: Counts, shift: float, weight: float) -> Counts:
     """Counts with an occurrence of the n-gram, of some weight, taken out or put in whole."""
     is_only_one = (counts.own <= weight + ROUNDING) & (shift < 0)
     return _possible(Counts(counts.own + shift, counts.total + shift, counts.types - is_only_one))
 
 
-def _with_history(counts: Counts, order: int, shift: float, _weight: float) -> Counts:
+def _with_history(counts: Counts, shift: float, *, is_new: bool) -> Counts:
     """The same of the history before another word: after two words usually a new one, after one word a frequent one."""
-    return _possible(Counts(counts.own, counts.total + shift, counts.types - (order == 2 and shift < 0)))
+    return _possible(Counts(counts.own, counts.total + shift, counts.types - (is_new and shift < 0)))
 
 
 def _possible(counts: Counts) -> Counts:

@@ -1,5 +1,6 @@
 """Human parity: can candidate captions be distinguished from human ones, how do they differ, and how certain is it?"""
 
+import itertools
 import warnings
 
 import evaluate
@@ -37,7 +38,13 @@ from .parity_corpus import (
     wording_values,
 )
 from .parity_gaps import parity_comparison
-from .parity_sentences import distances_of_texts, distances_of_vectors, row_spans, sentence_support
+from .parity_sentences import (
+    are_single_sentences,
+    distances_of_texts,
+    distances_of_vectors,
+    row_spans,
+    sentence_support,
+)
 from .parity_tails import TAIL, TAILS
 from .parity_texts import (
     captions_as_sentences,
@@ -390,10 +397,11 @@ class HumanParity(SetMetric, evaluate.Metric):
 
     def divide(self, predictions, references, texts, options):
         """Return the sentences of all texts: their words, and their spans and distances, None where each is one."""
-        spans, distances = self.sentence_distances(predictions, references, options)
-        if distances is None:
+        captions = itertools.chain.from_iterable((*predictions, *references))
+        if are_single_sentences(captions, options["language"]):
             is_tested = options["language_model"] is None
             return text_words(captions_as_sentences(texts), is_tested=is_tested), None, None
+        spans, distances = self.sentence_distances(predictions, references, options)
         return self.sentence_words(predictions, references, options), spans, distances
 
     def sentence_distances(self, predictions, references, options):

@@ -18,6 +18,7 @@ from manycaps.kit.parity_faults import (
 from manycaps.kit.parity_sentences import (
     DistanceSupport,
     RowSpans,
+    are_single_sentences,
     compared_values,
     nearest_span,
     row_spans,
@@ -214,6 +215,23 @@ def test_repetition_equals_the_slow_loop(m, n):
     expected = [repeated_shares(*row) for row in zip(candidates, references, strict=True)]
     assert found == pytest.approx(np.array(expected), abs=1e-12)
     assert [0, 0, "the dog"] in repeated_phrases(sentences)
+
+
+def test_repetition_of_rows_of_different_sizes_equals_the_slow_loop():
+    sizes = [(1, 2), (3, 1), (2, 5), (1, 1)] * 8
+    drawn = [drawn_texts(seed, 1, m, n) for seed, (m, n) in enumerate(sizes)]
+    candidates, references = ([side[0] for side in sides] for sides in zip(*drawn, strict=True))
+    sides = repeated_values(repetitions(sentences_of_rows(candidates, references)), np.array(sizes))
+    found = np.stack([side.row_means(side.values, len(sizes)) for side in sides], axis=1)
+    expected = [repeated_shares(*row) for row in zip(candidates, references, strict=True)]
+    assert found == pytest.approx(np.array(expected), abs=1e-12)
+    assert set(np.unique(sides.candidates.values)) > {0.0, 1.0}
+
+
+@pytest.mark.parametrize("text", ["a dog runs", "A dog (wet) runs.", "Dr. Li runs.", "", "狗在跑。"])
+def test_captions_of_one_sentence_are_not_divided(text):
+    assert are_single_sentences([text, "a cat"], "en")
+    assert not are_single_sentences(["a cat", f"{text} A cat sleeps. It rains."], "en")
 
 
 def test_phrases_are_named():
