@@ -13,7 +13,7 @@ from scripts.studies.sentence_levels import DAMAGES, TESTS, coco_images, damaged
 pytestmark = [pytest.mark.slow, pytest.mark.realdata]
 
 # Corpora of 60 rows, and of 200.
-N_CORPORA = {60: 30, 200: 10}
+N_CORPORA = {60: 20, 200: 5}
 
 # By damage the least share of corpora of 60 and of 200 rows in which a difference is found: below what 100 corpora of
 # the study find by three standard errors of so few.

@@ -350,6 +350,7 @@ def test_faults_and_directions_of_rated_systems(data_folder):
     rows = [
         SystemRow(row["id"], {name: [data["systems"][name][i]] for name in names}, row["references"])
         for i, row in enumerate(data["rows"])
+        if i % 2 == 0
     ]
     scores = parity_of_captions(rows, {"distance": "meteor"})
     parity = compare_parity(parity_of_systems(scores.rows, None), None, **options)
