@@ -1,8 +1,8 @@
 """The joint p-value of gaps, tails, wording and length: people are distinguished from people in 5% at most.
 
 The study `sentence_levels` has 400 draws of each cell, with sentences, clusters, 200 and 1,000 rows; here are fewer,
-which find what goes wrong by much: a cell fails where 14 of 100 draws are found, as 95% of cells are whose level is 20%, and
-54% of those whose level is 14%.
+which find what goes wrong by much: a cell fails where 14 of 100 draws are found, as 95% of cells are whose level is
+20%, and 54% of those whose level is 14%.
 """
 
 import math

@@ -296,8 +296,8 @@ def test_intervals_of_coefficients_stay_within_1_and_hold():
 # or another version exchange a few.
 TOLERANCE = 0.05
 
-# By corpus, measure and number: rho with two scales of the raters. E2E by MiniLM is in the study `human_ratings`: embedding
-# it takes minutes.
+# By corpus, measure and number: rho with two scales of the raters. E2E by MiniLM is in the study `human_ratings`:
+# embedding it takes minutes.
 SCALES = {"E2E": ("quality", "naturalness"), "SummEval": ("relevance", "mean")}
 RATED = {
     "E2E": {
