@@ -587,7 +587,7 @@ def test_no_system_is_called_people(name, files, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_systems", [6, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_systems", [6, 25])
 def test_the_systems_of_a_shared_task_are_compared(n_systems, files, capsys, drawn_plots):
     kinds = ["base", "other", "repeating"]
     for i in range(n_systems):

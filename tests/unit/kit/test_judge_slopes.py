@@ -10,7 +10,7 @@ from manycaps.kit.judge_slopes import FEATURES, others_of, text_features
 from tests.oracles.judge_loop import features_loop, slopes_loop
 from tests.simulated_judges import simulated_texts, truth_of, with_noise
 
-N_DRAWS = 100
+N_DRAWS = 40
 
 
 def cider_of(texts, references, systems):
@@ -99,11 +99,11 @@ def test_planted_judges_are_named(judge):
         }[judge]
         named.update(functional.judge_bias(scores, texts, references, systems).named)
     of = {"length": "length", "truth + length": "length", "CIDEr": "genericness"}[judge]
-    assert named[of] >= 95, named
+    assert named[of] >= 0.95 * N_DRAWS, named
 
 
 @pytest.mark.slow
-def test_an_unbiased_judge_is_named_in_5_of_100_draws_at_most():
+def test_an_unbiased_judge_is_named_in_5_percent_of_draws_at_most():
     """Whose truth is drawn for each text and system by itself, whatever the words are."""
     n_named = 0
     for seed in range(N_DRAWS):
@@ -111,7 +111,7 @@ def test_an_unbiased_judge_is_named_in_5_of_100_draws_at_most():
         texts, references, systems = simulated_texts(rng)
         scores = with_noise(rng, truth_of(rng, texts))
         n_named += bool(functional.judge_bias(scores, texts, references, systems).named)
-    assert n_named <= 5
+    assert n_named <= 0.05 * N_DRAWS
 
 
 def test_a_judge_is_not_named_for_what_its_systems_differ_by():

@@ -99,7 +99,7 @@ def damaged_people(rng, n_rows):
 
 @pytest.mark.slow
 def test_people_are_chosen_beside_wrong_and_bland_captions():
-    rng, n_trials, n_named, alike, p_values = np.random.default_rng(26), 100, 0, [], []
+    rng, n_trials, n_named, alike, p_values = np.random.default_rng(26), 40, 0, [], []
     for trial in range(n_trials):
         nearest = nearest_setting(damaged_people(rng, 60), None, rounding=1e-9, n_resamples=499, seed=trial)
         if nearest.best == "people":
@@ -164,7 +164,7 @@ def test_no_difference_of_equal_settings_is_detected():
 @pytest.mark.slow
 def test_the_p_value_of_the_other_half_is_right():
     # Eight settings that are all people's: whichever is chosen, 5% of the tests on other rows are below 0.05.
-    rng, n_trials, single, both = np.random.default_rng(21), 100, [], []
+    rng, n_trials, single, both = np.random.default_rng(21), 40, [], []
     for trial in range(n_trials):
         rows = speakers(rng, (1.0,) * 8)
         halves = [choose_and_test(rows, half, None, trial) for half in halves_of(60, None, trial)]
@@ -201,7 +201,7 @@ class PointJudge:
 @pytest.mark.slow
 def test_within_a_budget_the_p_value_is_right_and_the_nearest_is_seldom_dropped():
     # Four settings, all people's: two rounds of 24 rows each, and 66 rows that test.
-    rng, n_trials, p_values, n_dropped = np.random.default_rng(24), 100, [], 0
+    rng, n_trials, p_values, n_dropped = np.random.default_rng(24), 50, [], 0
     for seed in range(n_trials):
         samples = PointSamples(rng, (1.0,) * 4, 200)
         nearest, _ = within_budget(samples, 266, PointJudge(samples, seed))
