@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import LARGEST_SIZE, as_numbers
+from .arrays import LARGEST_SIZE, Ints, as_numbers
 from .errors import InputError, InputTypeError, check_n_rows, check_places, quote_value
 from .options import Option, Ready, as_python_value, check_flag, check_whole_number
 from .row_images import clusters_of_images, repeated_texts
@@ -237,6 +237,46 @@ def draw_counts(rows: EmbeddingRows, n_resamples: int, seed: int) -> Iterator[np
             labels = generators.next_generator(rows.row_key(i)).permuted(labels, axis=1)
             np.add.at(counts, texts, labels.T)  # equal texts share a vector
         yield counts
+
+
+# Every split of the references holds some of each row out: as many as the row has candidates, half of the references
+# at most. The candidates of that split are as many, drawn from the row's. So both sides have sets of one size, and are
+# compared with the same references: if people wrote the candidates, the two are exchangeable, and the expected
+# difference is 0, whatever k, the encoder and the number of captions.
+
+
+class PeopleSplit(NamedTuple):
+    """Numbers of vectors of one random split, row by row."""
+
+    # Arrays of one shape: references held out, and candidates in their place.
+    held_out: Ints
+    candidates: Ints
+    # The other references.
+    kept: Ints
+
+
+def held_out_sizes(sizes: Sequence[tuple[int, int]]) -> Ints:
+    """Return how many references of each row are held out.
+
+    >>> held_out_sizes([(1, 5), (10, 5), (2, 1)]).tolist()
+    [1, 2, 0]
+    """
+    return np.array([min(n_candidates, n_references // 2) for n_candidates, n_references in sizes], dtype=np.int64)
+
+
+def split_people(rows: EmbeddingRows, seed: int, split: int) -> PeopleSplit:
+    """Draw one split; a row's draw depends on the seed, the split and the row's content alone."""
+    generators = RowGenerators((seed, split))
+    parts: list[list[np.ndarray]] = [[], [], []]
+    sizes = held_out_sizes(rows.sizes())
+    for i, (n, candidates, references) in enumerate(zip(sizes, rows.predictions, rows.references, strict=True)):
+        rng = generators.next_generator(rows.row_key(i))
+        order = rng.permutation(len(references))
+        drawn = (references[order[:n]], candidates[rng.permutation(len(candidates))[:n]], references[order[n:]])
+        for part, numbers in zip(parts, drawn, strict=True):
+            part.append(numbers)
+    held_out, candidates, kept = (np.concatenate(part) for part in parts)
+    return PeopleSplit(held_out, candidates, kept)
 
 
 def joint_vectors(vectors: np.ndarray, numbers: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:

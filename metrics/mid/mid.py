@@ -26,8 +26,6 @@ from .clip_model import weights_error as weights_error
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
-from .mmd_kernels import check_bandwidth as check_bandwidth
-from .neighbour_spheres import Spheres as Spheres
 from .row_images import text_key as text_key
 from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_module import ComparableRows as ComparableRows
