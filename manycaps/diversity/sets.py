@@ -18,7 +18,7 @@ from manycaps.files.caption_tables import CaptionColumn, CaptionRow, good_rows, 
 from manycaps.files.result_tables import Cell, Table, as_digits, as_interval, number_cell
 from manycaps.kit.arrays import Floats
 from manycaps.kit.errors import InputError
-from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.ngrams import document_frequencies
 from manycaps.kit.paired_tests import PairedTest, holm_p_values, paired_tests
 from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL
 from manycaps.kit.parity_words import p_value_digits

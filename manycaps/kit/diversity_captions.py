@@ -18,10 +18,9 @@ from .diversity_vocabulary import (
     with_known_numbers,
 )
 from .errors import InputTypeError
+from .ngrams import WordNumbers
 from .options import check_share, check_whole_number
-from .words_numbers import WordNumbers
-from .words_spacy import Tagger, load_spacy_tokenizer
-from .words_tokenizers import Tokenizer, check_tokenizer, tokenize_rows
+from .words_tokenizers import Tagger, Tokenizer, check_tokenizer, load_spacy_tokenizer, tokenize_rows
 
 # Largest number of tokens for ED@N.
 MOST_TOKENS = 1_000_000

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .diversity_counts import CountDistribution, NumberTable, RunningMean, add_at, grow_array
-from .words_numbers import WordNumbers, word_ids
+from .ngrams import WordNumbers, word_ids
 
 # Number of a word that no caption has had; one more still fits into 32 bits.
 UNKNOWN_WORD = 2**32 - 2

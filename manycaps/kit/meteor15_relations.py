@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .arrays import Ints
 from .meteor15_stems import load_stemmer
 from .meteor15_words import ENGLISH, Language, Prefixes, java_hash, meteor15_words
-from .words_numbers import WordNumbers, number_words
+from .ngrams import WordNumbers, number_words
 
 # How a reference's unit and a hypothesis's unit may match: bits of a relation, in the order of the search.
 EXACT, STEM, SYNONYM, OF_REFERENCE, OF_HYPOTHESIS = 1, 2, 4, 8, 16

@@ -17,8 +17,7 @@ from tqdm import tqdm
 from ..kit.arrays import CaptionRows, Floats
 from ..kit.errors import InputError, InputTypeError, quote_value
 from ..kit.meteor_nltk import distances_from_meteor, meteor_scorer
-from ..kit.ngrams_cider import ngram_cosines
-from ..kit.ngrams_documents import (
+from ..kit.ngrams import (
     HOW_TO_MAKE_A_TABLE,
     DocumentFrequency,
     check_document_frequency,
@@ -27,6 +26,7 @@ from ..kit.ngrams_documents import (
     load_document_frequency,
     warn_of_equal_documents,
 )
+from ..kit.ngrams_cider import ngram_cosines
 from ..kit.options import check_choice, check_is_number, check_options
 from ..kit.rows import as_caption_rows, words_of_unknown
 from ..kit.vectors_distances import text_distances

@@ -47,10 +47,9 @@ from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_n
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .arrays import map_in_order as map_in_order
 from .files import inline_bytes as inline_bytes
-from .ngrams import NgramOrder as NgramOrder
+from .ngrams import RowTexts as RowTexts
 from .ngrams_bleu import bleu_scores as bleu_scores
 from .ngrams_cider import cider_scores as cider_scores
-from .ngrams_documents import document_ngrams as document_ngrams
 from .parity_corpus import check_two_references as check_two_references
 from .parity_faults import PeopleValues as PeopleValues
 from .parity_gaps import RowGaps as RowGaps
@@ -67,7 +66,6 @@ from .vectors_models import RememberedFeatures as RememberedFeatures
 from .vectors_rows import EmbeddingRows as EmbeddingRows
 from .vectors_words import is_word_vectors as is_word_vectors
 from .words_models import LanguageModel as LanguageModel
-from .words_numbers import RowTexts as RowTexts
 from .words_predictability import Order as Order
 from .words_ptb import Shape as Shape
 from .words_sentences import check_language as check_language

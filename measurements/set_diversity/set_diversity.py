@@ -7,7 +7,7 @@ import evaluate
 import numpy as np
 
 from .module import CollectionModule, signature
-from .ngrams_documents import DOCUMENT_FREQUENCY, FREQUENCIES, warn_of_equal_documents
+from .ngrams import DOCUMENT_FREQUENCY, FREQUENCIES, warn_of_equal_documents
 from .options import (
     DETAILS,
     INTERVALS,
@@ -59,7 +59,6 @@ from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_n
 from .arrays import map_in_order as map_in_order
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
-from .ngrams import NgramOrder as NgramOrder
 from .ngrams_bleu import bleu_scores as bleu_scores
 from .ngrams_cider import cider_scores as cider_scores
 from .row_images import text_key as text_key
@@ -68,7 +67,6 @@ from .vectors_checks import paired_cosines as paired_cosines
 from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
 from .vectors_words import is_word_vectors as is_word_vectors
-from .words_numbers import RowTexts as RowTexts
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

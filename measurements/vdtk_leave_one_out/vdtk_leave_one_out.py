@@ -27,6 +27,7 @@ from .meteor15_data import METEOR15_DATA, load_lexicon
 from .meteor_nltk import wordnet_lexicon
 from .mmd_squared import ESTIMATORS
 from .module import CollectionModule, signature
+from .ngrams import RowTexts
 from .options import (
     WHATS_CITATION,
     About,
@@ -45,9 +46,7 @@ from .options import (
 from .vectors_checks import refuse_zeros
 from .vectors_rows import embed_caption_rows
 from .vectors_sentences import ENCODER_DEFAULTS, ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
-from .words_numbers import RowTexts
-from .words_spacy import check_pos
-from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
+from .words_tokenizers import TOKENIZER, check_pos, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -59,10 +58,8 @@ from .meteor15_search import Matches as Matches
 from .meteor15_stems import english_stem as english_stem
 from .meteor15_words import Prefixes as Prefixes
 from .mmd_kernels import check_bandwidth as check_bandwidth
-from .ngrams import NgramOrder as NgramOrder
 from .ngrams_bleu import bleu_scores as bleu_scores
 from .ngrams_cider import cider_scores as cider_scores
-from .ngrams_documents import document_ngrams as document_ngrams
 from .ngrams_rouge import f_measure as f_measure
 from .row_images import text_key as text_key
 from .rows import as_caption_rows as as_caption_rows

@@ -8,8 +8,8 @@ import numpy as np
 from .errors import InputError
 from .meteor15_data import METEOR15_DATA
 from .meteor_nltk import METEORS, distances_from_meteor, meteor_scorer, meteor_settings
+from .ngrams import DOCUMENT_FREQUENCY, FREQUENCIES, frequency_settings
 from .ngrams_cider import cider_d_scores, cider_distances
-from .ngrams_documents import DOCUMENT_FREQUENCY, FREQUENCIES, frequency_settings
 from .options import (
     About,
     Effect,
@@ -89,7 +89,6 @@ from .meteor15_search import Matches as Matches
 from .meteor15_stems import english_stem as english_stem
 from .meteor15_words import Prefixes as Prefixes
 from .module import CollectionModule as CollectionModule
-from .ngrams import NgramOrder as NgramOrder
 from .parity_faults import PeopleValues as PeopleValues
 from .parity_power import RowsToDetect as RowsToDetect
 from .row_images import text_key as text_key
@@ -98,7 +97,6 @@ from .vectors_checks import paired_cosines as paired_cosines
 from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
 from .vectors_words import is_word_vectors as is_word_vectors
-from .words_numbers import RowTexts as RowTexts
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

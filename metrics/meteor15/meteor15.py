@@ -20,8 +20,8 @@ from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
 from .meteor15_relations import PhraseTable as PhraseTable
 from .meteor15_search import Matches as Matches
+from .ngrams import RowTexts as RowTexts
 from .row_images import text_key as text_key
-from .words_numbers import RowTexts as RowTexts
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

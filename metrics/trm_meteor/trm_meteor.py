@@ -21,12 +21,12 @@ from .meteor15_search import Matches as Matches
 from .meteor15_stems import english_stem as english_stem
 from .meteor15_words import Prefixes as Prefixes
 from .module import CollectionModule as CollectionModule
+from .ngrams import RowTexts as RowTexts
 from .row_images import text_key as text_key
 from .rows import as_caption_rows as as_caption_rows
 from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_splits import exact_splits as exact_splits
 from .sets_tests import RowTests as RowTests
-from .words_numbers import RowTexts as RowTexts
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

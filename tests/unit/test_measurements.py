@@ -16,9 +16,9 @@ from manycaps.kit.diversity_counts import CountDistribution, RunningMean
 from manycaps.kit.diversity_distances import SemanticRedundancy
 from manycaps.kit.diversity_ngrams import NgramModel
 from manycaps.kit.diversity_vocabulary import CaptionNovelty, number_captions, row_chunks
-from manycaps.kit.words_numbers import WordNumbers
+from manycaps.kit.ngrams import WordNumbers
 from manycaps.kit.words_ptb import ptb_tokens
-from manycaps.kit.words_spacy import as_tagger, load_spacy_tokenizer
+from manycaps.kit.words_tokenizers import as_tagger, load_spacy_tokenizer
 from tests.modules.sample_inputs import CAPTION_ROWS
 from tests.oracles import concept_overlap_loop
 from tests.refusals import assert_refused
