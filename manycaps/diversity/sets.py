@@ -31,7 +31,7 @@ from manycaps.kit.sets_homogeneity import (
     warn_of_few_prompts,
     warn_of_shared_answers,
 )
-from manycaps.kit.sets_intervals import mean_interval, mean_of_rows
+from manycaps.kit.sets_tests import mean_interval, mean_of_rows
 from manycaps.kit.sets_vendi import unit_rows
 from manycaps.kit.words_tokenizers import ngram_tokens, tokenize_rows
 

@@ -22,7 +22,7 @@ from .mmd_kernels import _gaussian_kernel, check_bandwidth
 from .mmd_squared import ESTIMATORS, joint_mmd_squared, mmd_comparison
 from .options import check_choice
 from .rows import joint_vectors
-from .sets_splits import (
+from .sets_tests import (
     MAX_PARTITIONS,
     TIE_TOLERANCE,
     Comparison,

@@ -24,7 +24,7 @@ from .ngrams_bleu import bleu_of_sums, bleu_scores, drawn_bleu_statistics
 from .ngrams_cider import cider_d_scores, cider_distances, drawn_cider_d
 from .ngrams_rouge import f_measure, precisions_and_recalls
 from .options import check_choice, check_confidence_level
-from .sets_splits import RowGenerators
+from .sets_tests import RowGenerators
 from .triangle_rank import rank_statistic, triangle_rank_counts
 from .vectors_checks import as_embedding_arrays, check_dimensions
 from .vectors_distances import cosine_similarities

@@ -20,7 +20,7 @@ from .mmd_blocks import BLOCK_SIZE, MeanSearch, MedianSearch, can_sample, exact_
 from .mmd_kernels import BANDWIDTH_RULES, MOST_SUBSETS, _polynomial_kernel, squared_distances, without_own
 from .mmd_squared import mmd_from_sums, mmd_of_kernel
 from .options import check_whole_number
-from .sets_splits import TIE_TOLERANCE
+from .sets_tests import TIE_TOLERANCE
 
 # Terms of the power series, the kernel itself included, and the largest error of a kernel value that they may leave. A
 # sample misses a bandwidth by less than 0.1%, which leaves 1e-13.

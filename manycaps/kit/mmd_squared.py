@@ -10,7 +10,7 @@ from .errors import InputError
 from .mmd_kernels import _gaussian_kernel, without_own
 from .options import check_choice
 from .rows import as_pairs, check_candidates
-from .sets_splits import (
+from .sets_tests import (
     MAX_PARTITIONS,
     Comparison,
     SplitsOfRow,

@@ -13,7 +13,7 @@ from .clip_encoder import long_captions_name
 from .errors import InputError
 from .module import signature
 from .options import check_is_number
-from .sets_splits import row_keys
+from .sets_tests import row_keys
 from .vectors_checks import unit_vectors
 from .vectors_rows import EmbeddingRows, held_out_sizes, split_people
 

@@ -13,7 +13,7 @@ from .mmd_kernels import squared_distances
 from .module import signature
 from .options import check_whole_number
 from .sets_module import CAPTION_COLUMNS
-from .sets_splits import TIE_TOLERANCE
+from .sets_tests import TIE_TOLERANCE
 from .vectors_checks import ARRAY_COLUMNS, check_no_captions
 from .vectors_rows import EmbeddingRows, as_embedding_rows, embed_caption_rows, held_out_sizes, split_people
 from .vectors_sentences import OF_CAPTIONS

@@ -33,8 +33,7 @@ from .parity_sentences import (
     nearest_span,
 )
 from .parity_tails import TAIL, CorpusTails
-from .sets_intervals import mean_interval, mean_of_rows, with_interval
-from .sets_splits import TIE_TOLERANCE
+from .sets_tests import TIE_TOLERANCE, mean_interval, mean_of_rows, with_interval
 from .words_models import LanguageModel
 from .words_predictability import (
     LEAST_ROWS_OF_WORDING,

@@ -20,8 +20,7 @@ from .parity_power import LEVEL, RowsToDetect, rows_to_detect, rows_to_detect_of
 from .rows import DISTANCES, as_caption_rows, as_pairs, check_symmetric
 from .sets_classes import class_labels
 from .sets_diversity import ROUNDING
-from .sets_intervals import check_clusters, interval_of_rows, mean_of_rows, one_sided_p_value, with_interval
-from .sets_splits import row_keys
+from .sets_tests import check_clusters, interval_of_rows, mean_of_rows, one_sided_p_value, row_keys, with_interval
 from .sets_vendi import ngram_features, unit_rows
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from .errors import InputError, InputTypeError, check_n_rows, check_places, quot
 from .options import Option, Ready, as_python_value, check_flag, check_whole_number
 from .row_images import clusters_of_images, repeated_texts
 from .sets_module import CAPTION_COLUMNS, ComparableRows, pairs_batch, text_counts
-from .sets_splits import Comparison, RowGenerators, row_keys
+from .sets_tests import Comparison, RowGenerators, row_keys
 from .vectors_checks import ARRAY_COLUMNS, as_embedding_arrays, as_row_list, check_dimensions, check_no_captions
 from .vectors_sentences import OF_CAPTIONS
 

@@ -36,9 +36,8 @@ from .sets_homogeneity import (
     warn_of_few_prompts,
     warn_of_shared_answers,
 )
-from .sets_intervals import check_clusters
 from .sets_module import N_RESAMPLES
-from .sets_splits import MOST_RESAMPLES
+from .sets_tests import MOST_RESAMPLES, check_clusters
 from .sets_vendi import unit_rows
 from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
 from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
@@ -58,7 +57,6 @@ from .parity_sentences import Spans as Spans
 from .parity_tails import Tail as Tail
 from .parity_texts import SentencesOfRows as SentencesOfRows
 from .row_images import text_key as text_key
-from .sets_tests import RowTests as RowTests
 from .vectors_checks import paired_cosines as paired_cosines
 from .vectors_distances import cosine_similarities as cosine_similarities
 from .vectors_folders import load_model as load_model

@@ -49,7 +49,7 @@ from .sets_diversity import (
     set_result,
     set_values,
 )
-from .sets_intervals import check_clusters
+from .sets_tests import check_clusters
 from .sets_vendi import check_orders, order_name, unit_rows
 from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
 from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
@@ -62,7 +62,6 @@ from .files import inline_bytes as inline_bytes
 from .ngrams_bleu import bleu_scores as bleu_scores
 from .ngrams_cider import cider_scores as cider_scores
 from .row_images import text_key as text_key
-from .sets_splits import exact_splits as exact_splits
 from .vectors_checks import paired_cosines as paired_cosines
 from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures

@@ -63,10 +63,8 @@ from .ngrams_cider import cider_scores as cider_scores
 from .ngrams_rouge import f_measure as f_measure
 from .row_images import text_key as text_key
 from .rows import as_caption_rows as as_caption_rows
-from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_module import ComparableRows as ComparableRows
-from .sets_splits import exact_splits as exact_splits
-from .sets_tests import RowTests as RowTests
+from .sets_tests import exact_splits as exact_splits
 from .triangle_rank import statistic_range as statistic_range
 from .vectors_distances import cosine_similarities as cosine_similarities
 from .vectors_folders import load_model as load_model

@@ -49,7 +49,6 @@ from .parity_texts import (
 )
 from .parity_words import words_of
 from .rows import CAPTIONS
-from .sets_intervals import check_clusters
 from .sets_module import (
     CAPTION_COLUMNS,
     IS_TESTED,
@@ -60,7 +59,7 @@ from .sets_module import (
     check_three_texts,
     text_counts,
 )
-from .sets_splits import TIE_TOLERANCE
+from .sets_tests import TIE_TOLERANCE, check_clusters
 from .vectors_distances import (
     check_distance_diagonals,
     check_distance_scale,
@@ -92,7 +91,6 @@ from .module import CollectionModule as CollectionModule
 from .parity_faults import PeopleValues as PeopleValues
 from .parity_power import RowsToDetect as RowsToDetect
 from .row_images import text_key as text_key
-from .sets_tests import RowTests as RowTests
 from .vectors_checks import paired_cosines as paired_cosines
 from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures

@@ -21,9 +21,7 @@ from .files import inline_bytes as inline_bytes
 from .mmd_blocks import n_threads as n_threads
 from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
-from .sets_intervals import ClusteredMean as ClusteredMean
-from .sets_splits import exact_splits as exact_splits
-from .sets_tests import RowTests as RowTests
+from .sets_tests import exact_splits as exact_splits
 from .vectors_checks import paired_cosines as paired_cosines
 from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures

@@ -32,10 +32,8 @@ from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
 from .row_images import text_key as text_key
-from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_module import ComparableRows as ComparableRows
-from .sets_splits import exact_splits as exact_splits
-from .sets_tests import RowTests as RowTests
+from .sets_tests import exact_splits as exact_splits
 from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
 from .vectors_sentences import sentences as sentences

@@ -18,9 +18,7 @@ from .files import inline_bytes as inline_bytes
 from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
 from .rows import as_caption_rows as as_caption_rows
-from .sets_intervals import ClusteredMean as ClusteredMean
-from .sets_splits import exact_splits as exact_splits
-from .sets_tests import RowTests as RowTests
+from .sets_tests import exact_splits as exact_splits
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

@@ -5,7 +5,7 @@ import evaluate
 from .module import CollectionModule, signature
 from .options import INTERVALS, About, Option, check_flag, value_table
 from .rows import CAPTIONS
-from .sets_intervals import check_clusters
+from .sets_tests import check_clusters
 from .words_models import load_language_model
 from .words_phrases import telling_phrases
 from .words_predictability import LANGUAGE_MODEL, number_texts, seen_references, wording_of
@@ -20,7 +20,6 @@ from .files import inline_bytes as inline_bytes
 from .ngrams import RowTexts as RowTexts
 from .parity_tails import Tail as Tail
 from .row_images import text_key as text_key
-from .sets_splits import exact_splits as exact_splits
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

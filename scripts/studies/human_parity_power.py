@@ -38,7 +38,7 @@ from manycaps.kit.parity_corpus import row_columns
 from manycaps.kit.parity_gaps import gaps_test_of_sums, null_gaps, row_gaps
 from manycaps.kit.parity_power import joint_p_value
 from manycaps.kit.parity_tails import corpus_tails
-from manycaps.kit.sets_splits import TIE_TOLERANCE, SplitsOfRow, exact_splits, random_splits, split_forms, split_values
+from manycaps.kit.sets_tests import TIE_TOLERANCE, SplitsOfRow, exact_splits, random_splits, split_forms, split_values
 from manycaps.kit.triangle_rank import null_statistics
 from manycaps.kit.words_tests import wording_test
 from scripts.studies.parity_pools import (

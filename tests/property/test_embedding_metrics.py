@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from manycaps.kit import frechet, mmd_blocks, mmd_squared
 from manycaps.kit.mmd_kernels import gaussian_kernel, squared_distances
 from manycaps.kit.mmd_pooled import pooled_mmd_squared
-from manycaps.kit.sets_splits import comparison_p_values, exact_splits
+from manycaps.kit.sets_tests import comparison_p_values, exact_splits
 from tests.oracles import embedding_loops
 
 # Few distinct coordinates, so that texts coincide often.
@@ -210,7 +210,7 @@ def test_blocks_of_any_size_give_the_same_null(monkeypatch):
     kernel = gaussian_kernel(vectors, "median")
     whole = np.concatenate(list(mmd_squared.null_mmd(kernel, 5, partitions, "unbiased")), axis=1)
     whole_frechet = np.concatenate(list(frechet.null_frechet_squared(vectors, 5, partitions)), axis=1)
-    monkeypatch.setattr("manycaps.kit.sets_splits.MAX_PAIR_VALUES", 200)
+    monkeypatch.setattr("manycaps.kit.sets_tests.MAX_PAIR_VALUES", 200)
     monkeypatch.setattr(frechet, "MAX_CROSS_VALUES", 40)
     pieces = list(mmd_squared.null_mmd(kernel, 5, partitions, "unbiased"))
     assert len(pieces) > 1
