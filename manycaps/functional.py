@@ -39,7 +39,7 @@ from .kit.sets_homogeneity import HomogeneityTest, homogeneity_matrix, homogenei
 from .kit.sets_tests import combined_p_value, harmonic_mean_p
 from .kit.sets_vendi import div_n, unique_share, vendi_score
 from .kit.triangle_rank import triangle_rank_p_values, triangle_rank_statistic
-from .kit.vectors_distances import cosine_distances
+from .kit.vectors_rows import cosine_distances
 from .kit.words_ptb import ptb_tokenize
 from .kit.words_sentences import split_sentences
 from .kit.words_tests import HumanWording, human_wording

@@ -10,8 +10,7 @@ import numpy as np
 
 from .errors import InputError, quote_value
 from .files import check_count_table, read_count_table
-from .vectors_checks import unit_vectors
-from .vectors_sentences import mean_direction
+from .vectors_sentences import mean_direction, unit_vectors
 
 # Ways to reduce the scores of several references to one.
 REFERENCE_AGGREGATIONS = ("authors", "equation_8")

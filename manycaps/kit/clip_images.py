@@ -17,7 +17,7 @@ from .clip_model import FeatureError
 from .errors import InputError, InputTypeError, check_n_rows
 from .images import as_image_source, as_model_pixels, as_numpy, as_rgb_image, decode_values, is_array, is_one_image
 from .rows import check_no_table
-from .vectors_checks import as_features
+from .vectors_sentences import as_features
 
 
 def encode_images(

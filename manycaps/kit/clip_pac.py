@@ -31,7 +31,7 @@ from .module import signature
 from .options import DETAILS, Option, by_value, check_is_number
 from .sets_module import CAPTION_COLUMNS
 from .sets_tests import TIE_TOLERANCE
-from .vectors_checks import ARRAY_COLUMNS, as_embedding_arrays, as_features, check_no_captions, unit_vectors
+from .vectors_sentences import ARRAY_COLUMNS, as_embedding_arrays, as_features, check_no_captions, unit_vectors
 
 # w of equation 1, which stretches the usual cosines towards [0, 1]; CLIP-S (Hessel et al., 2021) has 2.5.
 PAC_WEIGHT = 2.0

@@ -26,8 +26,8 @@ from .ngrams_rouge import f_measure, precisions_and_recalls
 from .options import check_choice, check_confidence_level
 from .sets_tests import RowGenerators
 from .triangle_rank import rank_statistic, triangle_rank_counts
-from .vectors_checks import as_embedding_arrays, check_dimensions
-from .vectors_distances import cosine_similarities
+from .vectors_rows import cosine_similarities
+from .vectors_sentences import as_embedding_arrays, check_dimensions
 from .words_tokenizers import as_tagger, load_pipeline, tag_documents
 
 # --------------------------------------------------------------------------------------------------------------------

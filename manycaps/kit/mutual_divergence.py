@@ -14,8 +14,8 @@ from .errors import InputError
 from .module import signature
 from .options import check_is_number
 from .sets_tests import row_keys
-from .vectors_checks import unit_vectors
 from .vectors_rows import EmbeddingRows, held_out_sizes, split_people
+from .vectors_sentences import unit_vectors
 
 # --------------------------------------------------------------------------------------------------------------------
 # Kim et al. (2022, https://arxiv.org/abs/2205.13445), equations 5 to 9. With x the features of a caption, y its

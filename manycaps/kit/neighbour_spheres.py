@@ -14,9 +14,8 @@ from .module import signature
 from .options import check_whole_number
 from .sets_module import CAPTION_COLUMNS
 from .sets_tests import TIE_TOLERANCE
-from .vectors_checks import ARRAY_COLUMNS, check_no_captions
 from .vectors_rows import EmbeddingRows, as_embedding_rows, embed_caption_rows, held_out_sizes, split_people
-from .vectors_sentences import OF_CAPTIONS
+from .vectors_sentences import ARRAY_COLUMNS, OF_CAPTIONS, check_no_captions
 
 # --------------------------------------------------------------------------------------------------------------------
 # Naeem et al. (2020, https://arxiv.org/abs/2002.09797), equations 1 to 7. The sphere of a vector reaches to the k-th

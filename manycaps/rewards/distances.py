@@ -29,7 +29,7 @@ from ..kit.ngrams import (
 from ..kit.ngrams_cider import ngram_cosines
 from ..kit.options import check_choice, check_is_number, check_options
 from ..kit.rows import as_caption_rows, words_of_unknown
-from ..kit.vectors_distances import text_distances
+from ..kit.vectors_rows import text_distances
 from ..kit.vectors_sentences import ENCODER_DEFAULTS, ENCODER_OPTIONS, SentenceEncoder
 from ..kit.words_tokenizers import Tokenizer, check_tokenizer, ngram_tokens, same_tokens, tokenize_rows
 

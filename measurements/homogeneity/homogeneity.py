@@ -57,12 +57,8 @@ from .parity_sentences import Spans as Spans
 from .parity_tails import Tail as Tail
 from .parity_texts import SentencesOfRows as SentencesOfRows
 from .row_images import text_key as text_key
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_distances import cosine_similarities as cosine_similarities
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
 from .vectors_rows import EmbeddingRows as EmbeddingRows
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_models import LanguageModel as LanguageModel
 from .words_predictability import Order as Order
 from .words_ptb import Shape as Shape

@@ -62,10 +62,7 @@ from .files import inline_bytes as inline_bytes
 from .ngrams_bleu import bleu_scores as bleu_scores
 from .ngrams_cider import cider_scores as cider_scores
 from .row_images import text_key as text_key
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

@@ -39,10 +39,7 @@ from .files import inline_bytes as inline_bytes
 from .ngrams import RowTexts as RowTexts
 from .row_images import text_key as text_key
 from .rows import as_caption_rows as as_caption_rows
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_ptb import Shape as Shape
 
 # The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.

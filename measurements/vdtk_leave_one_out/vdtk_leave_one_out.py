@@ -43,9 +43,15 @@ from .options import (
     value_table,
     whole_number,
 )
-from .vectors_checks import refuse_zeros
 from .vectors_rows import embed_caption_rows
-from .vectors_sentences import ENCODER_DEFAULTS, ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
+from .vectors_sentences import (
+    ENCODER_DEFAULTS,
+    ENCODER_OPTIONS,
+    LONG_TEXT_VALUES,
+    SENTENCES,
+    encoder_settings,
+    refuse_zeros,
+)
 from .words_tokenizers import TOKENIZER, check_pos, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
@@ -66,10 +72,7 @@ from .rows import as_caption_rows as as_caption_rows
 from .sets_module import ComparableRows as ComparableRows
 from .sets_tests import exact_splits as exact_splits
 from .triangle_rank import statistic_range as statistic_range
-from .vectors_distances import cosine_similarities as cosine_similarities
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

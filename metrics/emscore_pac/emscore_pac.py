@@ -40,11 +40,8 @@ from .clip_model import weights_error as weights_error
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
 from .row_images import text_key as text_key
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_sentences import sentences as sentences
-from .vectors_words import is_word_vectors as is_word_vectors
+from .vectors_sentences import paired_cosines as paired_cosines
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

@@ -60,16 +60,19 @@ from .sets_module import (
     text_counts,
 )
 from .sets_tests import TIE_TOLERANCE, check_clusters
-from .vectors_distances import (
+from .vectors_rows import (
+    READY_VECTORS,
+    Vectors,
     check_distance_diagonals,
     check_distance_scale,
     check_nonzero,
     cosine_similarities,
     distance_name,
     distances_from_cosines,
+    encode_rows,
+    ready_distances,
     text_distances,
 )
-from .vectors_rows import READY_VECTORS, Vectors, encode_rows, ready_distances
 from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .words_models import load_language_model
 from .words_phrases import telling_phrases
@@ -91,10 +94,7 @@ from .module import CollectionModule as CollectionModule
 from .parity_faults import PeopleValues as PeopleValues
 from .parity_power import RowsToDetect as RowsToDetect
 from .row_images import text_key as text_key
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

@@ -22,10 +22,7 @@ from .mmd_blocks import n_threads as n_threads
 from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
 from .sets_tests import exact_splits as exact_splits
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

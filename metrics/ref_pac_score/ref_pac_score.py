@@ -20,7 +20,7 @@ from .clip_pac import (
 from .module import CollectionModule
 from .options import PAC_CITATION, About, Ready, value_table
 from .rows import CAPTIONS
-from .vectors_checks import paired_cosines
+from .vectors_sentences import paired_cosines
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -34,10 +34,7 @@ from .images import unwrap_value as unwrap_value
 from .row_images import text_key as text_key
 from .sets_module import ComparableRows as ComparableRows
 from .sets_tests import exact_splits as exact_splits
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_sentences import sentences as sentences
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

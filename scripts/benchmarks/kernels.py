@@ -22,8 +22,8 @@ from manycaps.kit.mmd_pooled import pooled_mmd_squared
 from manycaps.kit.mmd_squared import joint_mmd_squared
 from manycaps.kit.sets_tests import exact_splits, split_p_values
 from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
-from manycaps.kit.vectors_distances import cosine_similarities, distances_from_cosines
-from manycaps.kit.vectors_folders import load_model, model_folder
+from manycaps.kit.vectors_models import load_model, model_folder
+from manycaps.kit.vectors_rows import cosine_similarities, distances_from_cosines
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from scripts.benchmarks.timing import Comparison, Work
 
