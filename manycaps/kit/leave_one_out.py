@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from .arrays import Floats, Ints, Masks, TokenList, TokenRows, first_largest
 from .errors import InputError, InputLookupError, InputTypeError, check_n_rows, check_places, quote_value
-from .meteor15_relations import Meteor15Lexicon
 from .meteor15_scores import corpus_score, pair_statistics
 from .meteor15_scores import scores as meteor15_scores
+from .meteor15_words import Meteor15Lexicon
 from .meteor_nltk import Lexicon, distances_from_meteor, meteor_scores
 from .mmd_kernels import gaussian_kernel_of_distances, squared_distances
 from .mmd_squared import mmd_of_kernel

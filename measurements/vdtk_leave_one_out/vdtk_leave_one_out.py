@@ -58,10 +58,8 @@ from .words_tokenizers import TOKENIZER, check_pos, token_finder, tokenize_rows,
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .arrays import map_in_order as map_in_order
 from .files import inline_bytes as inline_bytes
-from .meteor15_relations import PhraseTable as PhraseTable
 from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
-from .meteor15_stems import english_stem as english_stem
 from .meteor15_words import Prefixes as Prefixes
 from .mmd_kernels import check_bandwidth as check_bandwidth
 from .ngrams_bleu import bleu_scores as bleu_scores

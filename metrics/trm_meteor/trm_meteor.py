@@ -15,10 +15,8 @@ from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_
 from .arrays import map_in_order as map_in_order
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
-from .meteor15_relations import PhraseTable as PhraseTable
 from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
-from .meteor15_stems import english_stem as english_stem
 from .meteor15_words import Prefixes as Prefixes
 from .module import CollectionModule as CollectionModule
 from .ngrams import RowTexts as RowTexts

@@ -25,8 +25,8 @@ from manycaps.commands.quickstart import SAMPLE
 from manycaps.comparison.quickstart.scenes import read_scenes
 from manycaps.kit import meteor_nltk, words_ptb, words_tokenizers
 from manycaps.kit.meteor15_data import load_lexicon
-from manycaps.kit.meteor15_relations import Meteor15Lexicon
 from manycaps.kit.meteor15_scores import meteor15_scores
+from manycaps.kit.meteor15_words import Meteor15Lexicon
 from manycaps.kit.meteor_nltk import WordNetLexicon, distances_from_meteor, meteor_scores
 from manycaps.kit.ngrams import document_frequencies
 from manycaps.kit.ngrams_cider import cider_d_scores
