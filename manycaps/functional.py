@@ -11,9 +11,8 @@ from .kit.frechet import frechet_p_values, frechet_squared, mmd_p_values, mmd_sq
 from .kit.judge_slopes import JudgeBias, judge_bias
 from .kit.meteor15_scores import meteor15
 from .kit.meteor_nltk import Lexicon, meteor, meteor_distances
-from .kit.mmd_kernels import gaussian_kernel, laplace_kernel, polynomial_kernel
 from .kit.mmd_pooled import cmmd, kid
-from .kit.mmd_squared import kernel_mmd_p_values, kernel_mmd_squared
+from .kit.mmd_rows import gaussian_kernel, kernel_mmd_p_values, kernel_mmd_squared, laplace_kernel, polynomial_kernel
 from .kit.mutual_divergence import MutualDivergence, mutual_divergence
 from .kit.neighbour_spheres import DensityCoverage, density_coverage
 from .kit.ngrams_rouge import bleu, cider_d, cider_d_distances, corpus_bleu, rouge_l

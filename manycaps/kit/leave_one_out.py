@@ -17,8 +17,7 @@ from .meteor15_scores import corpus_score, pair_statistics
 from .meteor15_scores import scores as meteor15_scores
 from .meteor15_words import Meteor15Lexicon
 from .meteor_nltk import Lexicon, distances_from_meteor, meteor_scores
-from .mmd_kernels import gaussian_kernel_of_distances, squared_distances
-from .mmd_squared import mmd_of_kernel
+from .mmd_rows import gaussian_kernel_of_distances, mmd_of_kernel, squared_distances
 from .ngrams import MAX_ORDER, NgramIndex, RowTexts, document_frequencies, warn_of_equal_documents
 from .ngrams_bleu import bleu_of_sums, bleu_scores, drawn_bleu_statistics
 from .ngrams_cider import cider_d_scores, cider_distances, drawn_cider_d

@@ -17,8 +17,15 @@ import numpy.typing as npt
 from .arrays import Floats, Progress, as_finite, plain_arguments
 from .errors import InputError
 from .mmd_blocks import BLOCK_SIZE, MeanSearch, MedianSearch, can_sample, exact_median, map_blocks
-from .mmd_kernels import BANDWIDTH_RULES, MOST_SUBSETS, _polynomial_kernel, squared_distances, without_own
-from .mmd_squared import mmd_from_sums, mmd_of_kernel
+from .mmd_rows import (
+    BANDWIDTH_RULES,
+    MOST_SUBSETS,
+    _polynomial_kernel,
+    mmd_from_sums,
+    mmd_of_kernel,
+    squared_distances,
+    without_own,
+)
 from .options import check_whole_number
 from .sets_tests import TIE_TOLERANCE
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .arrays import Floats, Ints, as_finite, plain_arguments
 from .errors import InputError
-from .mmd_kernels import squared_distances
+from .mmd_rows import squared_distances
 from .module import signature
 from .options import check_whole_number
 from .sets_module import CAPTION_COLUMNS

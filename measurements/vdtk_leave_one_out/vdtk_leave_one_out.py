@@ -25,7 +25,7 @@ from .leave_one_out import (
 )
 from .meteor15_data import METEOR15_DATA, load_lexicon
 from .meteor_nltk import wordnet_lexicon
-from .mmd_squared import ESTIMATORS
+from .mmd_rows import ESTIMATORS
 from .module import CollectionModule, signature
 from .ngrams import RowTexts
 from .options import (
@@ -61,7 +61,6 @@ from .files import inline_bytes as inline_bytes
 from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
 from .meteor15_words import Prefixes as Prefixes
-from .mmd_kernels import check_bandwidth as check_bandwidth
 from .ngrams_bleu import bleu_scores as bleu_scores
 from .ngrams_cider import cider_scores as cider_scores
 from .ngrams_rouge import f_measure as f_measure

@@ -7,7 +7,9 @@ import numpy as np
 
 from .clip_sets import CLIP_SET_OPTIONS, PRESETS, SET_ENCODER, encode_by_clip_or_sentences, sets_of_images
 from .errors import InputError, quote_value
-from .mmd_kernels import (
+from .mmd_pooled import check_subset_size, kid_values, pooled_cmmd, pooled_mmd_p_value, pooled_mmd_squared
+from .mmd_rows import (
+    ESTIMATORS,
     KERNELS,
     MOST_SUBSETS,
     NUMBER_BOUNDS,
@@ -15,10 +17,9 @@ from .mmd_kernels import (
     check_bandwidth,
     check_kernel_values,
     kernel_values,
+    mmd_comparison,
     without_own,
 )
-from .mmd_pooled import check_subset_size, kid_values, pooled_cmmd, pooled_mmd_p_value, pooled_mmd_squared
-from .mmd_squared import ESTIMATORS, mmd_comparison
 from .options import (
     About,
     Effect,

@@ -4,9 +4,8 @@ import functools
 
 import evaluate
 
-from .mmd_kernels import check_bandwidth, gaussian_kernel
 from .mmd_pooled import pooled_mmd_p_value, pooled_mmd_squared
-from .mmd_squared import ESTIMATORS, mmd_comparison
+from .mmd_rows import ESTIMATORS, check_bandwidth, gaussian_kernel, mmd_comparison
 from .options import CHAN_CITATION, About, Option, by_value, one_of, value_table
 from .rows import CAPTIONS
 from .sets_module import SET_OPTIONS, SetMetric, Sets, set_values

@@ -17,9 +17,8 @@ from manycaps.commands.quickstart import SAMPLE
 from manycaps.comparison.quickstart.scenes import read_scenes
 from manycaps.functional import frechet_p_values, mmd_p_values
 from manycaps.kit.frechet import joint_frechet_squared
-from manycaps.kit.mmd_kernels import squared_distances
 from manycaps.kit.mmd_pooled import pooled_mmd_squared
-from manycaps.kit.mmd_squared import joint_mmd_squared
+from manycaps.kit.mmd_rows import joint_mmd_squared, squared_distances
 from manycaps.kit.sets_tests import exact_splits, split_p_values
 from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
 from manycaps.kit.vectors_models import load_model, model_folder

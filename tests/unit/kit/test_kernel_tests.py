@@ -8,8 +8,7 @@ import pytest
 from manycaps.kit import mmd_blocks, mmd_pooled
 from manycaps.kit.frechet import Moments
 from manycaps.kit.mmd_blocks import map_blocks, n_threads
-from manycaps.kit.mmd_kernels import laplace_kernel, squared_distances, without_own
-from manycaps.kit.mmd_squared import joint_mmd_squared
+from manycaps.kit.mmd_rows import joint_mmd_squared, laplace_kernel, squared_distances, without_own
 
 ROW = np.array([[[0.0, 0.0], [3.0, 4.0], [1.0, 0.0]]])
 
