@@ -46,7 +46,6 @@ from .clip_images import encode_images as encode_images
 from .clip_model import weights_error as weights_error
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
-from .mmd_blocks import n_threads as n_threads
 from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
 from .sets_tests import exact_splits as exact_splits

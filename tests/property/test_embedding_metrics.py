@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.kit import frechet, mmd_blocks, mmd_rows
+from manycaps.kit import frechet, mmd_pooled, mmd_rows
 from manycaps.kit.mmd_pooled import pooled_mmd_squared
 from manycaps.kit.mmd_rows import gaussian_kernel, squared_distances
 from manycaps.kit.sets_tests import comparison_p_values, exact_splits
@@ -238,13 +238,13 @@ def test_pooled_values_equal_one_large_row(corpus, block_size, sigma, max_sorted
     vectors, *counts = corpus
     row = np.concatenate([np.repeat(vectors, side, axis=0) for side in counts])
     n = int(counts[0].sum())
-    kept, mmd_blocks.MAX_SORTED = mmd_blocks.MAX_SORTED, max_sorted
+    kept, mmd_pooled.MAX_SORTED = mmd_pooled.MAX_SORTED, max_sorted
     try:
         for estimator in mmd_rows.ESTIMATORS:
             pooled = pooled_mmd_squared(*corpus, sigma, estimator, block_size=block_size)
             assert float(pooled) == pytest.approx(mmd_of(row, n, sigma, estimator), abs=1e-10)
     finally:
-        mmd_blocks.MAX_SORTED = kept
+        mmd_pooled.MAX_SORTED = kept
     pooled = frechet.pooled_frechet_squared(*corpus, block_size=block_size)
     assert float(pooled) == pytest.approx(frechet_of(row, n), abs=1e-12)
 
@@ -259,7 +259,7 @@ def peak_megabytes(function):
 
 
 def test_pooled_values_need_no_table_of_all_pairs(monkeypatch):
-    monkeypatch.setattr(mmd_blocks, "MAX_SORTED", 20_000)
+    monkeypatch.setattr(mmd_pooled, "MAX_SORTED", 20_000)
     rng = np.random.default_rng(7)
     vectors, counts = rng.normal(size=(4000, 16)), rng.integers(0, 3, size=(2, 4000))
     # All pairs would take 128 MB, and all texts' centred copies 1 MB a set.
