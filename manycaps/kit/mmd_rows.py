@@ -1,4 +1,4 @@
-"""Squared maximum mean discrepancy of the two sets of every row: kernels by name, bandwidths, and all splits of a row."""
+"""Squared maximum mean discrepancy of the two sets of each row: kernels by name, bandwidths, and splits of a row."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence

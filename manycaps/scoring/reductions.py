@@ -240,7 +240,7 @@ class CodedData:
     """Words of all captions as numbers, for vdtk_diversity, whose counts are made of them in the order of the rows."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        from manycaps.kit import diversity_captions, diversity_vocabulary
+        from manycaps.kit import diversity_captions
         from manycaps.kit.ngrams import WordNumbers
 
         self._options = options

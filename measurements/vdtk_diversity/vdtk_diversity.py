@@ -11,7 +11,7 @@ from .diversity_captions import (
     check_head_shares,
     check_word_source,
 )
-from .diversity_vocabulary import row_chunks
+from .diversity_counts import row_chunks
 from .module import CollectionModule, signature
 from .options import (
     DETAILS,
@@ -31,9 +31,6 @@ from .words_tokenizers import as_tagger, check_pos, token_finder, tokenizer_name
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .arrays import map_in_order as map_in_order
-from .diversity_counts import NumberTable as NumberTable
-from .diversity_distances import SemanticRedundancy as SemanticRedundancy
-from .diversity_ngrams import expected_decisions as expected_decisions
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
 from .ngrams import RowTexts as RowTexts

@@ -12,8 +12,16 @@ import pytest
 
 from manycaps.diversity.published import PUBLISHED
 from manycaps.kit.diversity_captions import CaptionDiversity
-from manycaps.kit.diversity_ngrams import ORDERS, NgramModel, expected_decisions, expected_decisions_as_printed
-from manycaps.kit.diversity_vocabulary import number_captions, row_chunks, vocabulary_head, with_known_numbers
+from manycaps.kit.diversity_counts import (
+    ORDERS,
+    NgramModel,
+    expected_decisions,
+    expected_decisions_as_printed,
+    number_captions,
+    row_chunks,
+    vocabulary_head,
+    with_known_numbers,
+)
 from manycaps.kit.ngrams import WordNumbers
 from manycaps.kit.words_tokenizers import load_spacy_tokenizer, tokenize_rows
 
