@@ -31,12 +31,10 @@ from .kit.parity_arrays import (
 )
 from .kit.parity_power import ParityPlan
 from .kit.sentence_faults import SentenceFaults, sentence_faults
-from .kit.sets_answers import distinct_k, utility_k
-from .kit.sets_classes import answer_classes, semantic_entropy
+from .kit.sets_distinct import answer_classes, distinct_k, div_n, semantic_entropy, unique_share, utility_k, vendi_score
 from .kit.sets_diversity import compression_ratio, mbleu, self_bleu, self_cider
 from .kit.sets_homogeneity import HomogeneityTest, homogeneity_matrix, homogeneity_test
 from .kit.sets_tests import combined_p_value, harmonic_mean_p
-from .kit.sets_vendi import div_n, unique_share, vendi_score
 from .kit.triangle_rank import triangle_rank_p_values, triangle_rank_statistic
 from .kit.vectors_rows import cosine_distances
 from .kit.words_ptb import ptb_tokenize

@@ -19,8 +19,15 @@ from .options import (
     whole_number,
 )
 from .rows import has_references
-from .sets_answers import check_equivalent, judge_texts, near_texts, pairs_to_judge
-from .sets_classes import CLASSES, EQUIVALENT_DISTANCE
+from .sets_distinct import (
+    CLASSES,
+    EQUIVALENT_DISTANCE,
+    check_equivalent,
+    judge_texts,
+    near_texts,
+    pairs_to_judge,
+    unit_rows,
+)
 from .sets_diversity import check_set_sizes
 from .sets_homogeneity import (
     ANSWER_DISTANCES,
@@ -38,7 +45,6 @@ from .sets_homogeneity import (
 )
 from .sets_module import N_RESAMPLES
 from .sets_tests import MOST_RESAMPLES, check_clusters
-from .sets_vendi import unit_rows
 from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
 from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 

@@ -23,17 +23,22 @@ from .options import (
     whole_number,
 )
 from .rows import has_references
-from .sets_answers import (
+from .sets_distinct import (
     ANSWER_ORDERS,
+    CLASSES,
     answer_values,
     as_quality,
     check_equivalent,
+    check_orders,
     choose_k,
+    class_labels,
     judge_texts,
+    mean_class_values,
     near_texts,
+    order_name,
     pairs_to_judge,
+    unit_rows,
 )
-from .sets_classes import CLASSES, class_labels, mean_class_values
 from .sets_diversity import (
     MOST_CAPTIONS,
     REFERENCES,
@@ -50,7 +55,6 @@ from .sets_diversity import (
     set_values,
 )
 from .sets_tests import check_clusters
-from .sets_vendi import check_orders, order_name, unit_rows
 from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
 from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 
