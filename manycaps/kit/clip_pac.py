@@ -14,15 +14,13 @@ from .clip_encoder import (
     CLIP_LOAD_OPTIONS,
     ClipEncoder,
     TextFeatures,
-    check_prompt,
-    long_captions_name,
-)
-from .clip_images import (
     as_stored_features,
     check_image_column,
     check_item_count,
+    check_prompt,
     encode_images,
     features_of_rows,
+    long_captions_name,
     ready_features,
 )
 from .errors import InputError, InputTypeError, check_n_rows, quote_value

@@ -12,8 +12,14 @@ import PIL.Image
 
 from .arrays import Progress, as_list
 from .clip_checkpoints import variant_name
-from .clip_encoder import ClipEncoder, check_checkpoint, count_unread, long_captions_name
-from .clip_images import as_feature_rows, encode_images
+from .clip_encoder import (
+    ClipEncoder,
+    as_feature_rows,
+    check_checkpoint,
+    count_unread,
+    encode_images,
+    long_captions_name,
+)
 from .clip_model import DTYPES
 from .errors import InputError, InputOSError, InputTypeError, check_exclusive, check_n_rows, quote_value
 from .images import decode_values, is_one_image

@@ -42,7 +42,6 @@ from .vectors_sentences import LONG_TEXT_VALUES
 from .arrays import map_in_order as map_in_order
 from .clip_checkpoints import Treatment as Treatment
 from .clip_encoder import choose_variant as choose_variant
-from .clip_images import encode_images as encode_images
 from .clip_model import weights_error as weights_error
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value

@@ -26,7 +26,6 @@ from .vectors_sentences import paired_cosines
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .arrays import map_in_order as map_in_order
 from .clip_checkpoints import Treatment as Treatment
-from .clip_images import encode_images as encode_images
 from .clip_model import weights_error as weights_error
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
