@@ -1,4 +1,4 @@
-"""CLIP as the encoder of captions and of columns of images: its options, with their checks, in every module that has one.
+"""CLIP as the encoder of captions and of columns of images: its options and their checks, in all modules that have one.
 
 Each distinct image is decoded and encoded once, and decoded while the model works.
 """

@@ -240,11 +240,11 @@ class CodedData:
     """Words of all captions as numbers, for vdtk_diversity, whose counts are made of them in the order of the rows."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        from manycaps.kit import diversity_captions
+        from manycaps.kit import diversity_captions, diversity_counts
         from manycaps.kit.ngrams import WordNumbers
 
         self._options = options
-        self._codes = diversity_vocabulary
+        self._codes = diversity_counts
         self._words = WordNumbers()
         self._kept: list[Any] = []
         self._diversity = diversity_captions.CaptionDiversity()

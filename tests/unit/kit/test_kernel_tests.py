@@ -90,8 +90,7 @@ def n_visits(monkeypatch):
         visits.append(what)
         return map_blocks(work, vectors, pair_values, progress, what, block_size)
 
-    for module in (mmd_pooled, mmd_pooled):
-        monkeypatch.setattr(module, "map_blocks", count_visits)
+    monkeypatch.setattr(mmd_pooled, "map_blocks", count_visits)
     return visits
 
 
