@@ -11,9 +11,8 @@ from .kit.frechet import frechet_p_values, frechet_squared, mmd_p_values, mmd_sq
 from .kit.judge_slopes import JudgeBias, judge_bias
 from .kit.meteor15_scores import meteor15
 from .kit.meteor_nltk import Lexicon, meteor, meteor_distances
-from .kit.mmd_kernels import gaussian_kernel, laplace_kernel, polynomial_kernel
 from .kit.mmd_pooled import cmmd, kid
-from .kit.mmd_squared import kernel_mmd_p_values, kernel_mmd_squared
+from .kit.mmd_rows import gaussian_kernel, kernel_mmd_p_values, kernel_mmd_squared, laplace_kernel, polynomial_kernel
 from .kit.mutual_divergence import MutualDivergence, mutual_divergence
 from .kit.neighbour_spheres import DensityCoverage, density_coverage
 from .kit.ngrams_rouge import bleu, cider_d, cider_d_distances, corpus_bleu, rouge_l
@@ -32,14 +31,12 @@ from .kit.parity_arrays import (
 )
 from .kit.parity_power import ParityPlan
 from .kit.sentence_faults import SentenceFaults, sentence_faults
-from .kit.sets_answers import distinct_k, utility_k
-from .kit.sets_classes import answer_classes, semantic_entropy
+from .kit.sets_distinct import answer_classes, distinct_k, div_n, semantic_entropy, unique_share, utility_k, vendi_score
 from .kit.sets_diversity import compression_ratio, mbleu, self_bleu, self_cider
 from .kit.sets_homogeneity import HomogeneityTest, homogeneity_matrix, homogeneity_test
 from .kit.sets_tests import combined_p_value, harmonic_mean_p
-from .kit.sets_vendi import div_n, unique_share, vendi_score
 from .kit.triangle_rank import triangle_rank_p_values, triangle_rank_statistic
-from .kit.vectors_distances import cosine_distances
+from .kit.vectors_rows import cosine_distances
 from .kit.words_ptb import ptb_tokenize
 from .kit.words_sentences import split_sentences
 from .kit.words_tests import HumanWording, human_wording

@@ -5,7 +5,7 @@ import pathlib
 import zipfile
 from types import SimpleNamespace
 
-from manycaps.kit.meteor15_stems import english_stem
+from manycaps.kit.meteor15_words import english_stem
 
 FUNCTION_WORDS = "the , . to of and a in 's on".split()
 PREFIXES = ["# People and things.", "Mr", "St", "No #NUMERIC_ONLY#", "pp #NUMERIC_ONLY#"]

@@ -52,7 +52,7 @@ def online_checks() -> list[Check]:
     if _is_missing(*CLIP_PACKAGES):
         return [Check(subjects[0], False, "open_clip is not installed", _pip("clip"))]
     from manycaps.kit.clip_checkpoints import VARIANTS
-    from manycaps.kit.vectors_folders import DEFAULT_ENCODER
+    from manycaps.kit.vectors_models import DEFAULT_ENCODER
 
     trials = {f"{subjects[0]}, {name}": functools.partial(_try_weights, name) for name in VARIANTS}
     trials[subjects[1]] = functools.partial(_try_hub, DEFAULT_ENCODER, "modules.json")
@@ -83,7 +83,7 @@ def _try_weights(name: str) -> None:
 def _try_hub(repository: str, name: str) -> None:
     import huggingface_hub
 
-    from manycaps.kit.vectors_folders import HUB_TIMEOUT
+    from manycaps.kit.vectors_models import HUB_TIMEOUT
 
     huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(repository, name), timeout=HUB_TIMEOUT)
 
@@ -145,7 +145,7 @@ def check_sentence_encoder() -> Check:
         return Check(subject, False, "sentence_transformers is not installed", _pip("embeddings"))
     import huggingface_hub
 
-    from manycaps.kit.vectors_folders import DEFAULT_ENCODER, DEFAULT_REVISION, PACKAGE, PACKAGE_MODULE
+    from manycaps.kit.vectors_models import DEFAULT_ENCODER, DEFAULT_REVISION, PACKAGE, PACKAGE_MODULE
 
     cached = huggingface_hub.try_to_load_from_cache(DEFAULT_ENCODER, "modules.json", revision=DEFAULT_REVISION)
     if isinstance(cached, str):

@@ -18,10 +18,8 @@ import numpy as np
 from manycaps.files.saved_files import make_folder, write_atomically
 from manycaps.kit.errors import InputError, quote_path
 from manycaps.kit.files import file_sha256
-from manycaps.kit.vectors_folders import model_folder
-from manycaps.kit.vectors_models import RememberedFeatures
+from manycaps.kit.vectors_models import RememberedFeatures, is_word_vectors, model_folder
 from manycaps.kit.vectors_sentences import REMEMBERED_BYTES, SentenceEncoder
-from manycaps.kit.vectors_words import is_word_vectors
 
 # Bytes of vectors in a file, those used last: 350,000 captions in 384 dimensions.
 MOST_KEPT = 1 << 29

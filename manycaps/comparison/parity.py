@@ -17,7 +17,7 @@ from manycaps.kit.parity_corpus import MEANS, PEOPLES_COPIES, SMALLEST_P, TextVa
 from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL, RowsToDetect, rows_to_detect_of_tails
 from manycaps.kit.parity_tails import TAIL, TAILS, CorpusTails, corpus_tails
 from manycaps.kit.parity_texts import corpus_faults
-from manycaps.kit.sets_intervals import with_interval
+from manycaps.kit.sets_tests import with_interval
 from manycaps.kit.words_predictability import LEAST_ROWS_OF_WORDING
 from manycaps.kit.words_tests import corpus_wording
 

@@ -14,7 +14,7 @@ from manycaps.kit.parity_corpus import GAPS
 from manycaps.kit.parity_gaps import sums_of_clusters
 from manycaps.kit.parity_power import POWER, noncentrality_of_f
 from manycaps.kit.parity_tails import TAIL, TailDistances
-from manycaps.kit.sets_intervals import cluster_numbers, mean_of_rows
+from manycaps.kit.sets_tests import cluster_numbers, mean_of_rows
 
 if TYPE_CHECKING:
     from manycaps.comparison.system_parity import SystemParity

@@ -19,7 +19,7 @@ from manycaps.kit.parity_faults import more_faults_than, smallest_of
 from manycaps.kit.parity_gaps import sums_of_clusters
 from manycaps.kit.parity_power import LEVEL, WEIGHT_OF_TAILS, joint_p_value, level_of_distances, level_of_gaps
 from manycaps.kit.parity_tails import TailShare
-from manycaps.kit.sets_intervals import mean_interval, mean_of_rows
+from manycaps.kit.sets_tests import mean_interval, mean_of_rows
 
 if TYPE_CHECKING:
     from manycaps.comparison.parity_detectable import KnownMoves

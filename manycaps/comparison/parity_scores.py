@@ -16,7 +16,7 @@ from manycaps.kit.parity_corpus import symmetric
 from manycaps.kit.parity_power import CONFIDENCE_LEVEL
 from manycaps.kit.parity_sentences import sentence_support, text_spans
 from manycaps.kit.parity_texts import repeated_phrases, unsupported_sentences
-from manycaps.kit.vectors_distances import cosine_similarities, distances_from_cosines
+from manycaps.kit.vectors_rows import cosine_similarities, distances_from_cosines
 from manycaps.kit.words_models import load_language_model
 from manycaps.kit.words_phrases import telling_phrases
 from manycaps.kit.words_predictability import LEAST_ROWS_OF_WORDING, number_texts, seen_references, wording_of
@@ -76,7 +76,7 @@ def choose_distance(distance: str | None, encoder: str | None) -> tuple[str, str
     if not is_installed("sentence-transformers"):
         remedy = "pip install 'manycaps[embeddings]'"
         return "meteor", WITHOUT_ENCODER.format(why="sentence-transformers is not installed", remedy=remedy)
-    from manycaps.kit.vectors_folders import DEFAULT_ENCODER, PACKAGE, model_folder
+    from manycaps.kit.vectors_models import DEFAULT_ENCODER, PACKAGE, model_folder
 
     try:
         model_folder(DEFAULT_ENCODER)

@@ -25,12 +25,12 @@ from manycaps.files.caption_tables.rows import random_key
 from manycaps.files.caption_tables.source import values_of_column
 from manycaps.files.sampling_settings import sampling_settings
 from manycaps.kit.errors import InputError, quote_value
+from manycaps.kit.ngrams import WordNumbers, number_words
 from manycaps.kit.parity_corpus import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
 from manycaps.kit.parity_sentences import SentenceSupport
 from manycaps.kit.parity_tails import DistanceBlock, Distances
 from manycaps.kit.parity_texts import TextWords, sentences_of_counts, text_words
 from manycaps.kit.row_images import clusters_of_images, ids_without_numbers, image_numbers, join_labels
-from manycaps.kit.words_numbers import WordNumbers, number_words
 from manycaps.kit.words_phrases import Phrase
 from manycaps.kit.words_predictability import SentenceScores, WordingRows
 

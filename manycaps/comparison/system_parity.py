@@ -19,7 +19,7 @@ from manycaps.kit.parity_sentences import DistanceSupport
 from manycaps.kit.parity_tails import CorpusTails, TailShare, tail_share
 from manycaps.kit.parity_texts import LengthGap
 from manycaps.kit.parity_words import is_above_people
-from manycaps.kit.sets_intervals import ClusteredMean, mean_interval, mean_of_rows
+from manycaps.kit.sets_tests import ClusteredMean, mean_interval, mean_of_rows
 from manycaps.kit.words_predictability import N_LISTED
 from manycaps.kit.words_tests import CorpusWording
 

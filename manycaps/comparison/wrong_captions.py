@@ -21,7 +21,7 @@ from manycaps.kit.parity_tails import (
     quantile_interval,
     tail_share,
 )
-from manycaps.kit.sets_intervals import cluster_numbers, mean_of_rows
+from manycaps.kit.sets_tests import cluster_numbers, mean_of_rows
 
 # Rows in which a caption of another row is compared with the references.
 N_WRONG_ROWS = 200

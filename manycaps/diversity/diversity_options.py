@@ -7,7 +7,7 @@ from typing import Annotated
 from manycaps.catalog.command_options import EncoderName, EncoderOptions, Option
 from manycaps.catalog.module_options import ModuleOptions
 from manycaps.kit.errors import InputError
-from manycaps.kit.sets_classes import CLASS_RULES
+from manycaps.kit.sets_distinct import CLASS_RULES
 
 # The sentence encoder of Chan et al. (2022), https://arxiv.org/abs/2205.06253.
 PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"

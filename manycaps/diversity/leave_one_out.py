@@ -11,7 +11,7 @@ import numpy as np
 
 from manycaps import functional
 from manycaps.kit.leave_one_out import METRICS, Sources, count_statistics, draws, iteration_values
-from manycaps.kit.words_numbers import RowTexts
+from manycaps.kit.ngrams import RowTexts
 from manycaps.kit.words_tokenizers import tokenize_rows
 
 # Rows that are kept of a data set, chosen at random.

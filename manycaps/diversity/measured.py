@@ -17,10 +17,9 @@ from manycaps.diversity.sets import read_sources, set_figures
 from manycaps.files.caption_tables import CaptionColumn, caption_lists, open_captions
 from manycaps.files.saved_files import write_text_atomically
 from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, CaptionDiversity
-from manycaps.kit.diversity_vocabulary import row_chunks
+from manycaps.kit.diversity_counts import row_chunks
 from manycaps.kit.rows import EmptyCaptions, words_of_unknown
-from manycaps.kit.words_spacy import as_tagger
-from manycaps.kit.words_tokenizers import token_finder
+from manycaps.kit.words_tokenizers import as_tagger, token_finder
 
 
 class MeasuredDiversity(DiversityFigures):

@@ -18,10 +18,11 @@ from manycaps.files.caption_tables import CaptionColumn, CaptionRow, good_rows, 
 from manycaps.files.result_tables import Cell, Table, as_digits, as_interval, number_cell
 from manycaps.kit.arrays import Floats
 from manycaps.kit.errors import InputError
-from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.ngrams import document_frequencies
 from manycaps.kit.paired_tests import PairedTest, holm_p_values, paired_tests
 from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL
 from manycaps.kit.parity_words import p_value_digits
+from manycaps.kit.sets_distinct import unit_rows
 from manycaps.kit.sets_homogeneity import (
     ComparedModels,
     RowDistances,
@@ -31,8 +32,7 @@ from manycaps.kit.sets_homogeneity import (
     warn_of_few_prompts,
     warn_of_shared_answers,
 )
-from manycaps.kit.sets_intervals import mean_interval, mean_of_rows
-from manycaps.kit.sets_vendi import unit_rows
+from manycaps.kit.sets_tests import mean_interval, mean_of_rows
 from manycaps.kit.words_tokenizers import ngram_tokens, tokenize_rows
 
 # The module that measures.

@@ -9,7 +9,7 @@ from typing import Any
 from tqdm import tqdm
 
 from manycaps.kit.errors import InputError
-from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.ngrams import document_frequencies
 from manycaps.kit.options import check_whole_number
 from manycaps.kit.words_models import caption_trigrams
 from manycaps.kit.words_tokenizers import check_tokenizer, ngram_tokens, recorded_name, tokenize_rows

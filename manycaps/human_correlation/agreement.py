@@ -18,7 +18,7 @@ import numpy as np
 import scipy.stats
 
 from manycaps.kit.arrays import Floats, Ints
-from manycaps.kit.sets_intervals import cluster_numbers, clustered_mean, wilson_interval
+from manycaps.kit.sets_tests import cluster_numbers, clustered_mean, wilson_interval
 
 # Stated share of intervals that hold the true value.
 CONFIDENCE = 0.95

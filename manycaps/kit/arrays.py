@@ -1,4 +1,4 @@
-"""Types that many files name: arrays of numbers, tokens of texts, progress bars; and work in threads."""
+"""Arrays of numbers, tokens of texts and progress bars: types, conversions with checks, means; and work in threads."""
 
 import collections
 import functools

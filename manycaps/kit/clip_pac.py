@@ -14,15 +14,13 @@ from .clip_encoder import (
     CLIP_LOAD_OPTIONS,
     ClipEncoder,
     TextFeatures,
-    check_prompt,
-    long_captions_name,
-)
-from .clip_images import (
     as_stored_features,
     check_image_column,
     check_item_count,
+    check_prompt,
     encode_images,
     features_of_rows,
+    long_captions_name,
     ready_features,
 )
 from .errors import InputError, InputTypeError, check_n_rows, quote_value
@@ -30,8 +28,8 @@ from .images import decode_values
 from .module import signature
 from .options import DETAILS, Option, by_value, check_is_number
 from .sets_module import CAPTION_COLUMNS
-from .sets_splits import TIE_TOLERANCE
-from .vectors_checks import ARRAY_COLUMNS, as_embedding_arrays, as_features, check_no_captions, unit_vectors
+from .sets_tests import TIE_TOLERANCE
+from .vectors_sentences import ARRAY_COLUMNS, as_embedding_arrays, as_features, check_no_captions, unit_vectors
 
 # w of equation 1, which stretches the usual cosines towards [0, 1]; CLIP-S (Hessel et al., 2021) has 2.5.
 PAC_WEIGHT = 2.0

@@ -12,8 +12,14 @@ import PIL.Image
 
 from .arrays import Progress, as_list
 from .clip_checkpoints import variant_name
-from .clip_encoder import ClipEncoder, check_checkpoint, count_unread, long_captions_name
-from .clip_images import as_feature_rows, encode_images
+from .clip_encoder import (
+    ClipEncoder,
+    as_feature_rows,
+    check_checkpoint,
+    count_unread,
+    encode_images,
+    long_captions_name,
+)
 from .clip_model import DTYPES
 from .errors import InputError, InputOSError, InputTypeError, check_exclusive, check_n_rows, quote_value
 from .images import decode_values, is_one_image
@@ -21,10 +27,16 @@ from .module import CollectionModule
 from .options import Option, Ready, by_value, check_choice, one_of, or_none
 from .rows import LONG_TEXTS, NOT_ROWS, as_caption_rows, check_no_table, warn_of_decoder_signs, warn_of_unread
 from .sets_module import CAPTION_COLUMNS, ComparableRows
-from .vectors_checks import ARRAY_COLUMNS, unit_vectors
-from .vectors_folders import DEFAULT_ENCODER
+from .vectors_models import DEFAULT_ENCODER
 from .vectors_rows import as_embedding_rows, encode_rows, rows_of_vectors
-from .vectors_sentences import ENCODER_OPTIONS, OF_SENTENCES, SentenceEncoder, encoder_settings
+from .vectors_sentences import (
+    ARRAY_COLUMNS,
+    ENCODER_OPTIONS,
+    OF_SENTENCES,
+    SentenceEncoder,
+    encoder_settings,
+    unit_vectors,
+)
 
 # The keywords of `compute` for images, in the order candidates, references; and the columns in whose place they stand.
 IMAGE_COLUMNS = ("prediction_images", "reference_images")

@@ -6,14 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import Floats, Ints, Progress, TokenRows, first_largest
-from .meteor15_relations import Meteor15Lexicon
 from .meteor15_scores import best_statistics, corpus_statistics
 from .meteor15_scores import scores as meteor15_scores
-from .meteor15_words import ENGLISH, Language
-from .ngrams import MAX_ORDER, NgramIndex
+from .meteor15_words import ENGLISH, Language, Meteor15Lexicon
+from .ngrams import MAX_ORDER, DocumentFrequency, NgramIndex, joined_frequency, warn_of_equal_documents
 from .ngrams_bleu import bleu_scores, bleu_statistics
 from .ngrams_cider import cider_scores
-from .ngrams_documents import DocumentFrequency, joined_frequency, warn_of_equal_documents
 from .ngrams_rouge import rouge_l_scores
 
 # What COCO's evaluation calls its numbers; ROUGE-L and CIDEr of a corpus are means.

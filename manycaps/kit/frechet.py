@@ -18,11 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, Progress, plain_arguments
-from .mmd_kernels import _gaussian_kernel, check_bandwidth
-from .mmd_squared import ESTIMATORS, joint_mmd_squared, mmd_comparison
+from .mmd_rows import ESTIMATORS, _gaussian_kernel, check_bandwidth, joint_mmd_squared, mmd_comparison
 from .options import check_choice
 from .rows import joint_vectors
-from .sets_splits import (
+from .sets_tests import (
     MAX_PARTITIONS,
     TIE_TOLERANCE,
     Comparison,

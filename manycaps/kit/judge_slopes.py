@@ -24,11 +24,11 @@ import scipy.special
 
 from .arrays import Floats, Ints, TokenRows, as_list, plain_arguments
 from .errors import InputError, check_n_rows
+from .ngrams import RowTexts, WordNumbers, word_ids
 from .options import check_number
 from .parity_power import CONFIDENCE_LEVEL, LEVEL
 from .rows import as_both_rows
-from .sets_intervals import check_clusters, cluster_numbers
-from .words_numbers import RowTexts, WordNumbers, word_ids
+from .sets_tests import check_clusters, cluster_numbers
 from .words_predictability import wording_rows
 
 # What a text's wording is measured by: each with its unit, for tables.

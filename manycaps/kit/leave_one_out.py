@@ -13,24 +13,21 @@ import numpy.typing as npt
 
 from .arrays import Floats, Ints, Masks, TokenList, TokenRows, first_largest
 from .errors import InputError, InputLookupError, InputTypeError, check_n_rows, check_places, quote_value
-from .meteor15_relations import Meteor15Lexicon
 from .meteor15_scores import corpus_score, pair_statistics
 from .meteor15_scores import scores as meteor15_scores
+from .meteor15_words import Meteor15Lexicon
 from .meteor_nltk import Lexicon, distances_from_meteor, meteor_scores
-from .mmd_kernels import gaussian_kernel_of_distances, squared_distances
-from .mmd_squared import mmd_of_kernel
-from .ngrams import MAX_ORDER, NgramIndex
+from .mmd_rows import gaussian_kernel_of_distances, mmd_of_kernel, squared_distances
+from .ngrams import MAX_ORDER, NgramIndex, RowTexts, document_frequencies, warn_of_equal_documents
 from .ngrams_bleu import bleu_of_sums, bleu_scores, drawn_bleu_statistics
 from .ngrams_cider import cider_d_scores, cider_distances, drawn_cider_d
-from .ngrams_documents import document_frequencies, warn_of_equal_documents
 from .ngrams_rouge import f_measure, precisions_and_recalls
 from .options import check_choice, check_confidence_level
-from .sets_splits import RowGenerators
+from .sets_tests import RowGenerators
 from .triangle_rank import rank_statistic, triangle_rank_counts
-from .vectors_checks import as_embedding_arrays, check_dimensions
-from .vectors_distances import cosine_similarities
-from .words_numbers import RowTexts
-from .words_spacy import as_tagger, load_pipeline, tag_documents
+from .vectors_rows import cosine_similarities
+from .vectors_sentences import as_embedding_arrays, check_dimensions
+from .words_tokenizers import as_tagger, load_pipeline, tag_documents
 
 # --------------------------------------------------------------------------------------------------------------------
 # Human captions scored against the other captions of their row: what scores them, drawn hypotheses, and the mean.

@@ -20,10 +20,18 @@ import numpy.typing as npt
 from .arrays import Ints
 from .errors import InputError, InputImportError, as_input_errors, check_kind, quote_path, quote_value, reason_of
 from .files import file_sha256, is_regular_file, local_path, path_state, write_folder
-from .meteor15_relations import WORD_BITS, Meteor15Data, Meteor15Lexicon, PhraseTable
-from .meteor15_words import FUNCTION_WORDS, LANGUAGES, Language, Prefixes
+from .meteor15_words import (
+    FUNCTION_WORDS,
+    LANGUAGES,
+    WORD_BITS,
+    Language,
+    Meteor15Data,
+    Meteor15Lexicon,
+    PhraseTable,
+    Prefixes,
+)
+from .ngrams import number_keys
 from .options import Option, by_value, check_choice
-from .words_numbers import number_keys
 
 # Most words of a phrase, for numbers of a byte; the English table's have up to 7.
 MOST_PHRASE_WORDS = 127

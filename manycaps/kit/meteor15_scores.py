@@ -12,9 +12,19 @@ from huggingface_hub.utils.tqdm import tqdm
 from .arrays import CaptionRows, Floats, Ints, TokenRows, first_largest, row_means
 from .errors import InputError, quote_value
 from .meteor15_data import check_data_source, check_language, load_lexicon
-from .meteor15_relations import EXACT, OF_HYPOTHESIS, OF_REFERENCE, STEM, SYNONYM, EncodedTexts, Meteor15Lexicon, encode
 from .meteor15_search import Matches, Starts, search, take_matches
-from .meteor15_words import ENGLISH, Language
+from .meteor15_words import (
+    ENGLISH,
+    EXACT,
+    OF_HYPOTHESIS,
+    OF_REFERENCE,
+    STEM,
+    SYNONYM,
+    EncodedTexts,
+    Language,
+    Meteor15Lexicon,
+    encode,
+)
 from .rows import as_both_rows
 from .words_tokenizers import Tokenizer, check_tokenizer, tokenize_rows
 

@@ -18,8 +18,8 @@ from .arrays import Floats, TokenRows
 from .errors import InputLookupError, InputTypeError, quote_value
 from .meteor15_data import load_lexicon
 from .meteor15_scores import meteor15_scores
+from .ngrams import WordNumbers, number_keys, number_words
 from .rows import as_both_rows, as_token_rows
-from .words_numbers import WordNumbers, number_keys, number_words
 from .words_tokenizers import same_tokens
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ from .arrays import Floats, as_finite, build_result, plain_arguments
 from .clip_encoder import long_captions_name
 from .errors import InputError
 from .module import signature
-from .neighbour_spheres import held_out_sizes, split_people
 from .options import check_is_number
-from .sets_splits import row_keys
-from .vectors_checks import unit_vectors
-from .vectors_rows import EmbeddingRows
+from .sets_tests import row_keys
+from .vectors_rows import EmbeddingRows, held_out_sizes, split_people
+from .vectors_sentences import unit_vectors
 
 # --------------------------------------------------------------------------------------------------------------------
 # Kim et al. (2022, https://arxiv.org/abs/2205.13445), equations 5 to 9. With x the features of a caption, y its

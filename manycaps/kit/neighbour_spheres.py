@@ -9,14 +9,13 @@ import numpy.typing as npt
 
 from .arrays import Floats, Ints, as_finite, plain_arguments
 from .errors import InputError
-from .mmd_kernels import squared_distances
+from .mmd_rows import squared_distances
 from .module import signature
 from .options import check_whole_number
 from .sets_module import CAPTION_COLUMNS
-from .sets_splits import TIE_TOLERANCE, RowGenerators
-from .vectors_checks import ARRAY_COLUMNS, check_no_captions
-from .vectors_rows import EmbeddingRows, as_embedding_rows, embed_caption_rows
-from .vectors_sentences import OF_CAPTIONS
+from .sets_tests import TIE_TOLERANCE
+from .vectors_rows import EmbeddingRows, as_embedding_rows, embed_caption_rows, held_out_sizes, split_people
+from .vectors_sentences import ARRAY_COLUMNS, OF_CAPTIONS, check_no_captions
 
 # --------------------------------------------------------------------------------------------------------------------
 # Naeem et al. (2020, https://arxiv.org/abs/2002.09797), equations 1 to 7. The sphere of a vector reaches to the k-th
@@ -158,45 +157,6 @@ def _means(per_text: Mapping[str, Floats]) -> dict[str, float]:
 
 # --------------------------------------------------------------------------------------------------------------------
 # People's own values: some of each row's references stand in as a system, and are compared with the rest.
-#
-# Every split of the references holds some of each row out: as many as the row has candidates, half of the references
-# at most. The candidates of that split are as many, drawn from the row's. So both sides have sets of one size, and are
-# compared with the same references: if people wrote the candidates, the two are exchangeable, and the expected
-# difference is 0, whatever k, the encoder and the number of captions.
-
-
-class PeopleSplit(NamedTuple):
-    """Numbers of vectors of one random split, row by row."""
-
-    # Arrays of one shape: references held out, and candidates in their place.
-    held_out: Ints
-    candidates: Ints
-    # The other references.
-    kept: Ints
-
-
-def held_out_sizes(sizes: Sequence[tuple[int, int]]) -> Ints:
-    """Return how many references of each row are held out.
-
-    >>> held_out_sizes([(1, 5), (10, 5), (2, 1)]).tolist()
-    [1, 2, 0]
-    """
-    return np.array([min(n_candidates, n_references // 2) for n_candidates, n_references in sizes], dtype=np.int64)
-
-
-def split_people(rows: EmbeddingRows, seed: int, split: int) -> PeopleSplit:
-    """Draw one split; a row's draw depends on the seed, the split and the row's content alone."""
-    generators = RowGenerators((seed, split))
-    parts: list[list[np.ndarray]] = [[], [], []]
-    sizes = held_out_sizes(rows.sizes())
-    for i, (n, candidates, references) in enumerate(zip(sizes, rows.predictions, rows.references, strict=True)):
-        rng = generators.next_generator(rows.row_key(i))
-        order = rng.permutation(len(references))
-        drawn = (references[order[:n]], candidates[rng.permutation(len(candidates))[:n]], references[order[n:]])
-        for part, numbers in zip(parts, drawn, strict=True):
-            part.append(numbers)
-    held_out, candidates, kept = (np.concatenate(part) for part in parts)
-    return PeopleSplit(held_out, candidates, kept)
 
 
 class PeopleExcess(NamedTuple):

@@ -11,8 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, Ints, Masks, TokenRows
-from .ngrams import CIDER_D_MAXIMUM, LENGTH_SIGMA, MAX_ORDER, NgramIndex, NgramOrder, Pairs, _sums
-from .ngrams_documents import DocumentFrequency, Frequency, joined_frequency
+from .ngrams import (
+    CIDER_D_MAXIMUM,
+    LENGTH_SIGMA,
+    MAX_ORDER,
+    DocumentFrequency,
+    Frequency,
+    NgramIndex,
+    NgramOrder,
+    Pairs,
+    _sums,
+    joined_frequency,
+)
 from .words_tokenizers import same_tokens
 
 # Number of documents with each n-gram of an order, from its length and the order.

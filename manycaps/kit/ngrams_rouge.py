@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import Floats, Ints, TokenRows, row_means
-from .ngrams import NgramIndex, _starts
+from .ngrams import NgramIndex, _starts, count_documents
 from .ngrams_bleu import bleu_of_sums, bleu_scores, bleu_statistics
 from .ngrams_cider import cider_d_scores, cider_distances, multi_reference_cider_d
-from .ngrams_documents import count_documents
 from .rows import as_both_rows, as_token_rows
 
 # Weight of recall over precision (pycocoevalcap 1.2, rouge.py; Chen et al. 2015, section 4.3).

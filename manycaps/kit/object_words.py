@@ -22,7 +22,7 @@ import numpy as np
 from .arrays import CaptionRows, Floats, Ints, as_list
 from .errors import InputError, InputTypeError, check_installed, check_n_rows, quote_value
 from .rows import as_caption_rows, check_no_table, check_row_counts, warn_of_decoder_signs
-from .sets_intervals import ClusteredMean, mean_interval, mean_of_rows, one_sided_p_value, wilson_interval
+from .sets_tests import ClusteredMean, mean_interval, mean_of_rows, one_sided_p_value, wilson_interval
 
 # Objects of COCO's instances, each with the words that name it; the first word is the object's name (synonyms.txt of
 # the published program).

@@ -1,4 +1,4 @@
-"""Types that many files name: arrays of numbers, tokens of texts, progress bars; and work in threads."""
+"""Options of modules, with their checks, and the values of results: declared once, and documented by these tables."""
 
 import functools
 import re

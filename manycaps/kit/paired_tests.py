@@ -21,9 +21,16 @@ from .options import check_confidence_level, check_whole_number
 from .parity_gaps import sums_of_clusters
 from .parity_power import CONFIDENCE_LEVEL, LEVEL, POWER
 from .rows import as_token_rows
-from .sets_intervals import check_clusters, cluster_numbers, clustered_mean, mean_of_rows
 from .sets_module import N_RESAMPLES
-from .sets_splits import MOST_RESAMPLES, TIE_TOLERANCE, as_p_values
+from .sets_tests import (
+    MOST_RESAMPLES,
+    TIE_TOLERANCE,
+    as_p_values,
+    check_clusters,
+    cluster_numbers,
+    clustered_mean,
+    mean_of_rows,
+)
 
 # Clusters whose sign patterns are all enumerated, about a million: it takes some milliseconds.
 MOST_EXACT_CLUSTERS = 20

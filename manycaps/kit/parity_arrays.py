@@ -16,8 +16,8 @@ from .parity_gaps import gaps_test, row_gaps
 from .parity_power import LEVEL, WEIGHT_OF_TAILS, ParityPlan, level_of_gaps, parity_plan
 from .parity_tails import LEAST_ROWS_OF_TAILS, TAIL, TAILS, CorpusTails, KeptDistances, TailDistances, corpus_tails
 from .rows import DISTANCES, as_pairs, check_symmetric
-from .sets_intervals import check_clusters
-from .vectors_distances import check_distance_scale
+from .sets_tests import check_clusters
+from .vectors_rows import check_distance_scale
 
 # Rows beyond which no plan goes.
 MOST_PLANNED_ROWS = 10**9

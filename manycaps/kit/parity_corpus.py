@@ -45,9 +45,17 @@ from .parity_tails import (
     rows_beyond,
 )
 from .parity_texts import LengthGap
-from .sets_intervals import interval_of_rows, mean_of_rows, one_sided_p_value, with_interval
 from .sets_module import ComparableRows
-from .sets_splits import P_VALUE_METHODS, TIE_TOLERANCE, in_row_scales, rows_by_size
+from .sets_tests import (
+    P_VALUE_METHODS,
+    TIE_TOLERANCE,
+    in_row_scales,
+    interval_of_rows,
+    mean_of_rows,
+    one_sided_p_value,
+    rows_by_size,
+    with_interval,
+)
 from .words_predictability import LEAST_ROWS_OF_WORDING, N_LISTED
 from .words_tests import CorpusWording
 

@@ -25,8 +25,7 @@ from .parity_tails import (
     p_value_of_draws,
     tail_share,
 )
-from .sets_intervals import cluster_numbers, with_interval
-from .sets_splits import TIE_TOLERANCE, row_scales
+from .sets_tests import TIE_TOLERANCE, cluster_numbers, row_scales, with_interval
 
 # --------------------------------------------------------------------------------------------------------------------
 # Faults: four kinds, each of which has people's own rate by the same rule, so that only what lies beyond it counts.

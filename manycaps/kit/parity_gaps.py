@@ -20,8 +20,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special
 
-from .sets_intervals import cluster_numbers
-from .sets_splits import TIE_TOLERANCE, Comparison, RowGenerators, SplitsOfRow, split_forms, split_values, splits_of
+from .sets_tests import (
+    TIE_TOLERANCE,
+    Comparison,
+    RowGenerators,
+    SplitsOfRow,
+    cluster_numbers,
+    split_forms,
+    split_values,
+    splits_of,
+)
 
 
 class RowGaps(NamedTuple):

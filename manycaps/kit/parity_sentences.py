@@ -8,7 +8,7 @@ import numpy as np
 
 from .arrays import Floats, Ints
 from .parity_tails import BLOCK_VALUES, Distances
-from .vectors_distances import cosine_similarities, distances_from_cosines
+from .vectors_rows import cosine_similarities, distances_from_cosines
 from .words_sentences import PLAIN, sentence_pieces
 
 # --------------------------------------------------------------------------------------------------------------------

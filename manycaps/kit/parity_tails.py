@@ -22,8 +22,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.special
 
-from .sets_intervals import ClusteredMean, cluster_numbers, mean_of_rows
-from .sets_splits import TIE_TOLERANCE, row_scales
+from .sets_tests import TIE_TOLERANCE, ClusteredMean, cluster_numbers, mean_of_rows, row_scales
 
 # Share of people's distances in a tail.
 TAIL = 0.05
@@ -387,7 +386,7 @@ class SplitTails:
     """The shares of tails under random splits of every row, for few rows.
 
     If people wrote the candidates, the texts of a row may as well be split otherwise into candidates and references
-    (see `sets_splits`). A draw splits all rows, takes people's quantile again, and counts the candidates beyond it.
+    (see `sets_tests`). A draw splits all rows, takes people's quantile again, and counts the candidates beyond it.
     Student's t finds too much here: where candidates outnumber references the error of the quantile is most of the
     error, and it is the same in all rows. Of a cluster each draw takes a single row, with the weight of all of them, so
     that nothing is supposed of how they depend on each other.

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.special
 
 from .arrays import Floats, Ints, TokenRows
+from .ngrams import RowTexts, WordNumbers, number_keys, word_ids
 from .parity_faults import (
     CorpusFaults,
     Fault,
@@ -32,10 +33,8 @@ from .parity_sentences import (
     nearest_span,
 )
 from .parity_tails import TAIL, CorpusTails
-from .sets_intervals import mean_interval, mean_of_rows, with_interval
-from .sets_splits import TIE_TOLERANCE
+from .sets_tests import TIE_TOLERANCE, mean_interval, mean_of_rows, with_interval
 from .words_models import LanguageModel
-from .words_numbers import RowTexts, WordNumbers, number_keys, word_ids
 from .words_predictability import (
     LEAST_ROWS_OF_WORDING,
     N_LISTED,

@@ -1,4 +1,4 @@
-"""Types that many files name: arrays of numbers, tokens of texts, progress bars; and work in threads."""
+"""Rows of captions, tokens and numbers: columns as plain lists, checks that name the first bad row, and warnings."""
 
 import ast
 import collections

@@ -15,7 +15,7 @@ from .parity_sentences import distances_of_vectors, row_spans, sentence_support
 from .parity_texts import corpus_faults
 from .row_images import clusters_of_images
 from .rows import as_caption_rows
-from .sets_intervals import check_clusters
+from .sets_tests import check_clusters
 from .words_sentences import check_language
 
 

@@ -10,13 +10,11 @@ import numpy as np
 
 from .arrays import Floats, TokenRows, as_list, mean_of_defined
 from .errors import InputError, InputTypeError, check_places, quote_value
-from .ngrams import NgramIndex
+from .ngrams import DocumentFrequency, NgramIndex, count_documents
 from .ngrams_bleu import corpus_mbleu_4, self_bleu_values, self_statistics
 from .ngrams_cider import document_weights
-from .ngrams_documents import DocumentFrequency, count_documents
 from .rows import as_token_rows
-from .sets_intervals import interval_of_rows, with_interval
-from .sets_vendi import (
+from .sets_distinct import (
     _div_n,
     _unique_share,
     feature_eigenvalues,
@@ -27,6 +25,7 @@ from .sets_vendi import (
     unit_rows,
     vendi_scores,
 )
+from .sets_tests import interval_of_rows, with_interval
 
 # gzip's best compression.
 LEVEL = 9

@@ -18,11 +18,9 @@ from .parity_corpus import LEAST_ROWS, SMALLEST_P
 from .parity_gaps import DrawnGaps, GapsTest, ParityCorpus, RowGaps, gaps_test, row_gaps
 from .parity_power import LEVEL, RowsToDetect, rows_to_detect, rows_to_detect_of_tails, soonest
 from .rows import DISTANCES, as_caption_rows, as_pairs, check_symmetric
-from .sets_classes import class_labels
+from .sets_distinct import class_labels, ngram_features, unit_rows
 from .sets_diversity import ROUNDING
-from .sets_intervals import check_clusters, interval_of_rows, mean_of_rows, one_sided_p_value, with_interval
-from .sets_splits import row_keys
-from .sets_vendi import ngram_features, unit_rows
+from .sets_tests import check_clusters, interval_of_rows, mean_of_rows, one_sided_p_value, row_keys, with_interval
 
 # --------------------------------------------------------------------------------------------------------------------
 # Two models of every prompt, m and n answers, and distances d of all their texts.

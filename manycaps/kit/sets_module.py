@@ -26,19 +26,26 @@ from .options import (
     whole_number,
 )
 from .rows import CAPTIONS
-from .sets_intervals import check_clusters, clustered_test, interval_of_rows, mean_of_rows
-from .sets_splits import (
+from .sets_tests import (
+    MAX_NULL_VALUES,
     MAX_PARTITIONS,
     MOST_RESAMPLES,
     P_VALUE_METHODS,
     Comparison,
+    CorpusTest,
+    RowTester,
+    check_clusters,
+    clustered_test,
+    combined_p_value,
     exact_splits,
+    harmonic_mean_p,
+    interval_of_rows,
+    mean_of_rows,
     random_splits,
     row_keys,
     rows_by_size,
     splits_of,
 )
-from .sets_tests import MAX_NULL_VALUES, CorpusTest, RowTester, combined_p_value, harmonic_mean_p
 
 # Draws and resamples unless asked otherwise, and at most: those give p-values down to 1e-7, and take 80 MB.
 N_RESAMPLES = 9_999

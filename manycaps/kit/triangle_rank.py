@@ -19,7 +19,7 @@ from .errors import InputError
 from .options import Option, check_choice, one_of
 from .rows import as_rows, check_candidates
 from .sets_module import Sets
-from .sets_splits import (
+from .sets_tests import (
     MAX_PARTITIONS,
     TIE_TOLERANCE,
     Comparison,

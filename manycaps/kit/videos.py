@@ -24,7 +24,7 @@ from .images import (
     is_array,
     unwrap_value,
 )
-from .vectors_checks import as_features
+from .vectors_sentences import as_features
 
 # --------------------------------------------------------------------------------------------------------------------
 # Any kind of video: what a value is, checked before anything is decoded, its hash, and which frames are chosen.

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.special
 
 from .arrays import Floats, Ints
-from .sets_intervals import cluster_numbers
-from .words_numbers import RowTexts
+from .ngrams import RowTexts
+from .sets_tests import cluster_numbers
 from .words_predictability import BEGIN, END, N_MARKS, Texts, are_references, sums_of
 
 # Phrases are named at this rate of false discoveries, are in so many texts at least, and have three words at most,

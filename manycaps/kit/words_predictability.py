@@ -29,11 +29,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import Floats, Ints, TokenRows
+from .ngrams import RowTexts, WordNumbers, number_keys, word_ids
 from .options import Option, by_value
-from .sets_intervals import cluster_numbers
-from .sets_splits import TIE_TOLERANCE
+from .sets_tests import TIE_TOLERANCE, cluster_numbers
 from .words_models import LanguageModel, check_language_model
-from .words_numbers import RowTexts, WordNumbers, number_keys, word_ids
 
 # Absolute discount of every count.
 DISCOUNT = 0.75

@@ -17,8 +17,15 @@ from .options import check_number
 from .parity_tails import TAIL, PeopleDistances, TailShare, Threshold, quantile_interval, tail_share
 from .row_images import clusters_of_images, repeated_texts
 from .rows import as_both_rows
-from .sets_intervals import ClusteredMean, check_clusters, cluster_numbers, clustered_mean, mean_interval, with_interval
-from .sets_splits import TIE_TOLERANCE
+from .sets_tests import (
+    TIE_TOLERANCE,
+    ClusteredMean,
+    check_clusters,
+    cluster_numbers,
+    clustered_mean,
+    mean_interval,
+    with_interval,
+)
 from .words_predictability import (
     LEAST_ROWS_OF_WORDING,
     N_LISTED,

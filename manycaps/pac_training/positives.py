@@ -23,7 +23,7 @@ from manycaps.files.saved_files import make_folder, name_changes, write_atomical
 from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value
 from manycaps.kit.files import check_loaded_tensors, read_json
 from manycaps.kit.images import as_image_source, as_rgb_image
-from manycaps.kit.vectors_folders import HUB_TIMEOUT
+from manycaps.kit.vectors_models import HUB_TIMEOUT
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, check_output, image_hashes, load_split
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
 from manycaps.sampling.generation import decoded_texts

@@ -17,8 +17,7 @@ from tqdm import tqdm
 from ..kit.arrays import CaptionRows, Floats
 from ..kit.errors import InputError, InputTypeError, quote_value
 from ..kit.meteor_nltk import distances_from_meteor, meteor_scorer
-from ..kit.ngrams_cider import ngram_cosines
-from ..kit.ngrams_documents import (
+from ..kit.ngrams import (
     HOW_TO_MAKE_A_TABLE,
     DocumentFrequency,
     check_document_frequency,
@@ -27,9 +26,10 @@ from ..kit.ngrams_documents import (
     load_document_frequency,
     warn_of_equal_documents,
 )
+from ..kit.ngrams_cider import ngram_cosines
 from ..kit.options import check_choice, check_is_number, check_options
 from ..kit.rows import as_caption_rows, words_of_unknown
-from ..kit.vectors_distances import text_distances
+from ..kit.vectors_rows import text_distances
 from ..kit.vectors_sentences import ENCODER_DEFAULTS, ENCODER_OPTIONS, SentenceEncoder
 from ..kit.words_tokenizers import Tokenizer, check_tokenizer, ngram_tokens, same_tokens, tokenize_rows
 

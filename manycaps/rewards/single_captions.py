@@ -11,10 +11,9 @@ from manycaps.catalog.installed_modules import load
 
 from ..kit.arrays import Floats, TokenRows
 from ..kit.meteor_nltk import METEORS, meteor_scorer
-from ..kit.ngrams import MAX_ORDER, NgramIndex
+from ..kit.ngrams import MAX_ORDER, NgramIndex, tuple_frequency
 from ..kit.ngrams_bleu import bleu_scores, bleu_statistics
 from ..kit.ngrams_cider import cider_scores
-from ..kit.ngrams_documents import tuple_frequency
 from ..kit.object_words import coco_vocabulary, compare_rows, own_vocabulary, shares_in_image
 from ..kit.options import check_choice, check_whole_number
 from ..kit.words_tokenizers import Tokenizer, check_tokenizer, ngram_tokens, tokenize_rows

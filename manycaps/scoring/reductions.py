@@ -240,17 +240,17 @@ class CodedData:
     """Words of all captions as numbers, for vdtk_diversity, whose counts are made of them in the order of the rows."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        from manycaps.kit import diversity_captions, diversity_vocabulary
-        from manycaps.kit.words_numbers import WordNumbers
+        from manycaps.kit import diversity_captions, diversity_counts
+        from manycaps.kit.ngrams import WordNumbers
 
         self._options = options
-        self._codes = diversity_vocabulary
+        self._codes = diversity_counts
         self._words = WordNumbers()
         self._kept: list[Any] = []
         self._diversity = diversity_captions.CaptionDiversity()
         self._tokenizer = options["tokenizer"]
         if self._tokenizer == "spacy":
-            from manycaps.kit.words_spacy import load_spacy_tokenizer
+            from manycaps.kit.words_tokenizers import load_spacy_tokenizer
 
             self._tokenizer = load_spacy_tokenizer()
 
@@ -275,7 +275,7 @@ class CodedData:
 
     def merge(self, arrays: Arrays) -> None:
         """Count the rows of a part."""
-        from manycaps.kit.words_numbers import number_words
+        from manycaps.kit.ngrams import number_words
 
         numbers = number_words(json.loads(arrays["names"].tobytes()), self._diversity.word_numbers)
         words, n_tokens, n_captions = (arrays[name].astype(np.int64) for name in ("words", "n_tokens", "n_captions"))
@@ -297,7 +297,7 @@ class GatheredWording:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         from manycaps.kit import words_models, words_phrases, words_predictability
-        from manycaps.kit.words_numbers import WordNumbers
+        from manycaps.kit.ngrams import WordNumbers
 
         self._tokenizer, self._language = options["tokenizer"], options["language"]
         self._wording, self._phrases = words_predictability, words_phrases
@@ -307,7 +307,7 @@ class GatheredWording:
 
     def add(self, part: Mapping[str, Sequence[Any]]) -> None:
         """Take in the captions of some rows, and the support of their sentences where it is known."""
-        from manycaps.kit.words_numbers import word_ids
+        from manycaps.kit.ngrams import word_ids
         from manycaps.kit.words_tokenizers import tokenize_rows
 
         candidates, references = (tokenize_rows(part[name], self._tokenizer) for name in ("predictions", "references"))
@@ -326,7 +326,7 @@ class GatheredWording:
 
     def _sentences(self, part: Mapping[str, Sequence[Any]]) -> dict[str, np.ndarray]:
         """Words of the sentences of all texts, and how many sentences each text has."""
-        from manycaps.kit.words_numbers import word_ids
+        from manycaps.kit.ngrams import word_ids
         from manycaps.kit.words_sentences import split_sentences
         from manycaps.kit.words_tokenizers import tokenize_rows
 
@@ -354,7 +354,7 @@ class GatheredWording:
         """Take in the rows of another part."""
         kept = dict(arrays)
         if "names" in kept:
-            from manycaps.kit.words_numbers import number_words
+            from manycaps.kit.ngrams import number_words
 
             numbers = number_words(json.loads(kept.pop("names").tobytes()), self._vocabulary)
             kept |= {name: numbers[kept[name]] for name in ("words", "sentence_words") if name in kept}

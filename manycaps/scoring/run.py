@@ -13,7 +13,7 @@ from tqdm import tqdm
 from manycaps.catalog.modules import MOMENTS
 from manycaps.files.result_tables import finite
 from manycaps.kit.errors import InputError, quote_path
-from manycaps.kit.mmd_blocks import n_threads
+from manycaps.kit.mmd_pooled import n_threads
 from manycaps.kit.row_images import RepeatedTexts
 from manycaps.kit.rows import DecoderSigns, EmptyCaptions, words_of_unknown, words_of_unread
 from manycaps.kit.words_predictability import WORDING_ALONE

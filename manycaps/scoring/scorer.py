@@ -318,7 +318,7 @@ class DocumentTable(NamedTuple):
 
 def count_documents(references: Iterable[Sequence[str]], tokenizer: str) -> dict[str, int]:
     """Count in how many rows of references each n-gram occurs, as trm_cider does."""
-    from manycaps.kit.ngrams_documents import document_frequencies
+    from manycaps.kit.ngrams import document_frequencies
     from manycaps.kit.words_tokenizers import tokenize_rows
 
     return document_frequencies(tokenize_rows(list(references), tokenizer))

@@ -14,8 +14,8 @@ import numpy as np
 from manycaps.files.caption_tables import BadRow, CaptionRow
 from manycaps.files.caption_tables.rows import repeated_id_error
 from manycaps.kit.errors import InputError
-from manycaps.kit.ngrams_documents import warn_of_no_weight
-from manycaps.kit.sets_splits import row_keys
+from manycaps.kit.ngrams import warn_of_no_weight
+from manycaps.kit.sets_tests import row_keys
 from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.scoring.run_settings import RunPart, RunSettings, chunks
 from manycaps.scoring.scorer import count_documents

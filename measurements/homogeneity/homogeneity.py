@@ -19,8 +19,15 @@ from .options import (
     whole_number,
 )
 from .rows import has_references
-from .sets_answers import check_equivalent, judge_texts, near_texts, pairs_to_judge
-from .sets_classes import CLASSES, EQUIVALENT_DISTANCE
+from .sets_distinct import (
+    CLASSES,
+    EQUIVALENT_DISTANCE,
+    check_equivalent,
+    judge_texts,
+    near_texts,
+    pairs_to_judge,
+    unit_rows,
+)
 from .sets_diversity import check_set_sizes
 from .sets_homogeneity import (
     ANSWER_DISTANCES,
@@ -36,10 +43,8 @@ from .sets_homogeneity import (
     warn_of_few_prompts,
     warn_of_shared_answers,
 )
-from .sets_intervals import check_clusters
 from .sets_module import N_RESAMPLES
-from .sets_splits import MOST_RESAMPLES
-from .sets_vendi import unit_rows
+from .sets_tests import MOST_RESAMPLES, check_clusters
 from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
 from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 
@@ -47,10 +52,9 @@ from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_n
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .arrays import map_in_order as map_in_order
 from .files import inline_bytes as inline_bytes
-from .ngrams import NgramOrder as NgramOrder
+from .ngrams import RowTexts as RowTexts
 from .ngrams_bleu import bleu_scores as bleu_scores
 from .ngrams_cider import cider_scores as cider_scores
-from .ngrams_documents import document_ngrams as document_ngrams
 from .parity_corpus import check_two_references as check_two_references
 from .parity_faults import PeopleValues as PeopleValues
 from .parity_gaps import RowGaps as RowGaps
@@ -59,15 +63,9 @@ from .parity_sentences import Spans as Spans
 from .parity_tails import Tail as Tail
 from .parity_texts import SentencesOfRows as SentencesOfRows
 from .row_images import text_key as text_key
-from .sets_tests import RowTests as RowTests
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_distances import cosine_similarities as cosine_similarities
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
 from .vectors_rows import EmbeddingRows as EmbeddingRows
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_models import LanguageModel as LanguageModel
-from .words_numbers import RowTexts as RowTexts
 from .words_predictability import Order as Order
 from .words_ptb import Shape as Shape
 from .words_sentences import check_language as check_language

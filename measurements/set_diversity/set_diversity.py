@@ -7,7 +7,7 @@ import evaluate
 import numpy as np
 
 from .module import CollectionModule, signature
-from .ngrams_documents import DOCUMENT_FREQUENCY, FREQUENCIES, warn_of_equal_documents
+from .ngrams import DOCUMENT_FREQUENCY, FREQUENCIES, warn_of_equal_documents
 from .options import (
     DETAILS,
     INTERVALS,
@@ -23,17 +23,22 @@ from .options import (
     whole_number,
 )
 from .rows import has_references
-from .sets_answers import (
+from .sets_distinct import (
     ANSWER_ORDERS,
+    CLASSES,
     answer_values,
     as_quality,
     check_equivalent,
+    check_orders,
     choose_k,
+    class_labels,
     judge_texts,
+    mean_class_values,
     near_texts,
+    order_name,
     pairs_to_judge,
+    unit_rows,
 )
-from .sets_classes import CLASSES, class_labels, mean_class_values
 from .sets_diversity import (
     MOST_CAPTIONS,
     REFERENCES,
@@ -49,8 +54,7 @@ from .sets_diversity import (
     set_result,
     set_values,
 )
-from .sets_intervals import check_clusters
-from .sets_vendi import check_orders, order_name, unit_rows
+from .sets_tests import check_clusters
 from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
 from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
 
@@ -59,16 +63,10 @@ from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_n
 from .arrays import map_in_order as map_in_order
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
-from .ngrams import NgramOrder as NgramOrder
 from .ngrams_bleu import bleu_scores as bleu_scores
 from .ngrams_cider import cider_scores as cider_scores
 from .row_images import text_key as text_key
-from .sets_splits import exact_splits as exact_splits
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
-from .words_numbers import RowTexts as RowTexts
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

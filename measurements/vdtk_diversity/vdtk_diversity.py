@@ -11,7 +11,7 @@ from .diversity_captions import (
     check_head_shares,
     check_word_source,
 )
-from .diversity_vocabulary import row_chunks
+from .diversity_counts import row_chunks
 from .module import CollectionModule, signature
 from .options import (
     DETAILS,
@@ -26,24 +26,17 @@ from .options import (
     value_table,
 )
 from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, check_encoder, encoder_settings
-from .words_spacy import as_tagger, check_pos
-from .words_tokenizers import token_finder, tokenizer_name
+from .words_tokenizers import as_tagger, check_pos, token_finder, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .arrays import map_in_order as map_in_order
-from .diversity_counts import NumberTable as NumberTable
-from .diversity_distances import SemanticRedundancy as SemanticRedundancy
-from .diversity_ngrams import expected_decisions as expected_decisions
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
+from .ngrams import RowTexts as RowTexts
 from .row_images import text_key as text_key
 from .rows import as_caption_rows as as_caption_rows
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
-from .words_numbers import RowTexts as RowTexts
 from .words_ptb import Shape as Shape
 
 # The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.

@@ -25,8 +25,9 @@ from .leave_one_out import (
 )
 from .meteor15_data import METEOR15_DATA, load_lexicon
 from .meteor_nltk import wordnet_lexicon
-from .mmd_squared import ESTIMATORS
+from .mmd_rows import ESTIMATORS
 from .module import CollectionModule, signature
+from .ngrams import RowTexts
 from .options import (
     WHATS_CITATION,
     About,
@@ -42,39 +43,33 @@ from .options import (
     value_table,
     whole_number,
 )
-from .vectors_checks import refuse_zeros
 from .vectors_rows import embed_caption_rows
-from .vectors_sentences import ENCODER_DEFAULTS, ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES, encoder_settings
-from .words_numbers import RowTexts
-from .words_spacy import check_pos
-from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
+from .vectors_sentences import (
+    ENCODER_DEFAULTS,
+    ENCODER_OPTIONS,
+    LONG_TEXT_VALUES,
+    SENTENCES,
+    encoder_settings,
+    refuse_zeros,
+)
+from .words_tokenizers import TOKENIZER, check_pos, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .arrays import map_in_order as map_in_order
 from .files import inline_bytes as inline_bytes
-from .meteor15_relations import PhraseTable as PhraseTable
 from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
-from .meteor15_stems import english_stem as english_stem
 from .meteor15_words import Prefixes as Prefixes
-from .mmd_kernels import check_bandwidth as check_bandwidth
-from .ngrams import NgramOrder as NgramOrder
 from .ngrams_bleu import bleu_scores as bleu_scores
 from .ngrams_cider import cider_scores as cider_scores
-from .ngrams_documents import document_ngrams as document_ngrams
 from .ngrams_rouge import f_measure as f_measure
 from .row_images import text_key as text_key
 from .rows import as_caption_rows as as_caption_rows
-from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_module import ComparableRows as ComparableRows
-from .sets_splits import exact_splits as exact_splits
-from .sets_tests import RowTests as RowTests
+from .sets_tests import exact_splits as exact_splits
 from .triangle_rank import statistic_range as statistic_range
-from .vectors_distances import cosine_similarities as cosine_similarities
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

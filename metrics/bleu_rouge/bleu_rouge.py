@@ -14,11 +14,9 @@ from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
-from .ngrams import NgramOrder as NgramOrder
+from .ngrams import RowTexts as RowTexts
 from .ngrams_cider import cider_scores as cider_scores
-from .ngrams_documents import document_ngrams as document_ngrams
 from .row_images import text_key as text_key
-from .words_numbers import RowTexts as RowTexts
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

@@ -17,14 +17,13 @@ from .options import (
     value_table,
 )
 from .rows import CAPTIONS
-from .sets_intervals import check_clusters
+from .sets_tests import check_clusters
 from .words_tokenizers import check_tokenizer, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .arrays import map_in_order as map_in_order
 from .row_images import text_key as text_key
-from .sets_splits import exact_splits as exact_splits
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

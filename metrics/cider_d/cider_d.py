@@ -4,9 +4,8 @@ import evaluate
 
 from .arrays import build_result
 from .module import CollectionModule, signature
-from .ngrams import NgramIndex
+from .ngrams import DOCUMENT_FREQUENCY, FREQUENCIES, NgramIndex, frequency_settings, joined_frequency
 from .ngrams_cider import cider_scores
-from .ngrams_documents import DOCUMENT_FREQUENCY, FREQUENCIES, frequency_settings, joined_frequency
 from .options import DETAILS, About, value_table
 from .rows import CAPTIONS
 from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
@@ -16,7 +15,6 @@ from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_n
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
 from .row_images import text_key as text_key
-from .words_numbers import RowTexts as RowTexts
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

@@ -5,10 +5,9 @@ import evaluate
 from .arrays import build_result
 from .coco_scores import BEST_OF, BLEUS, METEOR, best_candidates, coco_scores, corpus_numbers, corpus_sums
 from .meteor15_data import METEOR15_DATA, load_lexicon
-from .meteor15_stems import stemmer_version
-from .meteor15_words import LANGUAGES
+from .meteor15_words import LANGUAGES, stemmer_version
 from .module import CollectionModule, signature
-from .ngrams_documents import DOCUMENT_FREQUENCY, FREQUENCIES
+from .ngrams import DOCUMENT_FREQUENCY, FREQUENCIES
 from .options import COCO_CITATION, DETAILS, About, Option, check_flag, one_of, value_table
 from .rows import CAPTIONS
 from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_name
@@ -17,15 +16,12 @@ from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenizer_n
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
-from .meteor15_relations import PhraseTable as PhraseTable
 from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
-from .ngrams import NgramOrder as NgramOrder
 from .ngrams_bleu import bleu_scores as bleu_scores
 from .ngrams_cider import cider_scores as cider_scores
 from .ngrams_rouge import f_measure as f_measure
 from .row_images import text_key as text_key
-from .words_numbers import RowTexts as RowTexts
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

@@ -21,15 +21,10 @@ from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .arrays import map_in_order as map_in_order
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
-from .mmd_kernels import check_bandwidth as check_bandwidth
+from .mmd_rows import check_bandwidth as check_bandwidth
 from .row_images import text_key as text_key
-from .sets_intervals import ClusteredMean as ClusteredMean
-from .sets_splits import exact_splits as exact_splits
-from .sets_tests import RowTests as RowTests
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
+from .sets_tests import exact_splits as exact_splits
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

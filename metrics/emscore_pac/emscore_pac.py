@@ -7,9 +7,11 @@ from .clip_emscore import (
     EQUAL_WEIGHTS,
     REFERENCE_AGGREGATIONS,
     check_idf,
+    check_video_column,
     closest_reference,
     combined_match,
     count_tokens,
+    encode_videos,
     inverse_document_frequency,
     load_token_frequency,
     match_columns,
@@ -22,11 +24,12 @@ from .clip_encoder import (
     CLIP_LOAD_OPTIONS,
     LONG_CAPTION_VALUES,
     ClipEncoder,
+    as_stored_features,
+    check_item_count,
     count_unread,
+    features_of_rows,
     long_captions_name,
 )
-from .clip_images import as_stored_features, check_item_count, features_of_rows
-from .clip_videos import check_video_column, encode_videos
 from .errors import InputError
 from .module import CollectionModule, signature
 from .options import DETAILS, PAC_CITATION, About, Option, by_value, one_of, value_table
@@ -40,11 +43,8 @@ from .clip_model import weights_error as weights_error
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
 from .row_images import text_key as text_key
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_sentences import sentences as sentences
-from .vectors_words import is_word_vectors as is_word_vectors
+from .vectors_sentences import paired_cosines as paired_cosines
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

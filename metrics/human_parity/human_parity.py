@@ -9,8 +9,8 @@ import numpy as np
 from .errors import InputError
 from .meteor15_data import METEOR15_DATA
 from .meteor_nltk import METEORS, distances_from_meteor, meteor_scorer, meteor_settings
+from .ngrams import DOCUMENT_FREQUENCY, FREQUENCIES, frequency_settings
 from .ngrams_cider import cider_d_scores, cider_distances
-from .ngrams_documents import DOCUMENT_FREQUENCY, FREQUENCIES, frequency_settings
 from .options import (
     About,
     Effect,
@@ -56,7 +56,6 @@ from .parity_texts import (
 )
 from .parity_words import words_of
 from .rows import CAPTIONS
-from .sets_intervals import check_clusters
 from .sets_module import (
     CAPTION_COLUMNS,
     IS_TESTED,
@@ -67,17 +66,20 @@ from .sets_module import (
     check_three_texts,
     text_counts,
 )
-from .sets_splits import TIE_TOLERANCE
-from .vectors_distances import (
+from .sets_tests import TIE_TOLERANCE, check_clusters
+from .vectors_rows import (
+    READY_VECTORS,
+    Vectors,
     check_distance_diagonals,
     check_distance_scale,
     check_nonzero,
     cosine_similarities,
     distance_name,
     distances_from_cosines,
+    encode_rows,
+    ready_distances,
     text_distances,
 )
-from .vectors_rows import READY_VECTORS, Vectors, encode_rows, ready_distances
 from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .words_models import load_language_model
 from .words_phrases import telling_phrases
@@ -90,22 +92,14 @@ from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenize_ro
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .arrays import map_in_order as map_in_order
 from .files import inline_bytes as inline_bytes
-from .meteor15_relations import PhraseTable as PhraseTable
 from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
-from .meteor15_stems import english_stem as english_stem
 from .meteor15_words import Prefixes as Prefixes
 from .module import CollectionModule as CollectionModule
-from .ngrams import NgramOrder as NgramOrder
 from .parity_faults import PeopleValues as PeopleValues
 from .parity_power import RowsToDetect as RowsToDetect
 from .row_images import text_key as text_key
-from .sets_tests import RowTests as RowTests
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
-from .words_numbers import RowTexts as RowTexts
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

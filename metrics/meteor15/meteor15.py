@@ -7,8 +7,7 @@ import evaluate
 from .arrays import cut_runs, row_means
 from .meteor15_data import METEOR15_DATA, check_paraphrases, load_lexicon
 from .meteor15_scores import best_statistics, check_meteor15_tokenizer, corpus_score, scores
-from .meteor15_stems import stemmer_version
-from .meteor15_words import FUNCTION_WORDS, LANGUAGES
+from .meteor15_words import FUNCTION_WORDS, LANGUAGES, stemmer_version
 from .module import CollectionModule, signature
 from .options import DETAILS, About, Option, by_value, one_of, value_table
 from .rows import CAPTIONS
@@ -18,10 +17,9 @@ from .words_tokenizers import token_finder, tokenizer_name
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
-from .meteor15_relations import PhraseTable as PhraseTable
 from .meteor15_search import Matches as Matches
+from .ngrams import RowTexts as RowTexts
 from .row_images import text_key as text_key
-from .words_numbers import RowTexts as RowTexts
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

@@ -7,7 +7,9 @@ import numpy as np
 
 from .clip_sets import CLIP_SET_OPTIONS, PRESETS, SET_ENCODER, encode_by_clip_or_sentences, sets_of_images
 from .errors import InputError, quote_value
-from .mmd_kernels import (
+from .mmd_pooled import check_subset_size, kid_values, pooled_cmmd, pooled_mmd_p_value, pooled_mmd_squared
+from .mmd_rows import (
+    ESTIMATORS,
     KERNELS,
     MOST_SUBSETS,
     NUMBER_BOUNDS,
@@ -15,10 +17,9 @@ from .mmd_kernels import (
     check_bandwidth,
     check_kernel_values,
     kernel_values,
+    mmd_comparison,
     without_own,
 )
-from .mmd_pooled import check_subset_size, kid_values, pooled_cmmd, pooled_mmd_p_value, pooled_mmd_squared
-from .mmd_squared import ESTIMATORS, mmd_comparison
 from .options import (
     About,
     Effect,
@@ -41,20 +42,13 @@ from .vectors_sentences import LONG_TEXT_VALUES
 from .arrays import map_in_order as map_in_order
 from .clip_checkpoints import Treatment as Treatment
 from .clip_encoder import choose_variant as choose_variant
-from .clip_images import encode_images as encode_images
 from .clip_model import weights_error as weights_error
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
-from .mmd_blocks import n_threads as n_threads
 from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
-from .sets_intervals import ClusteredMean as ClusteredMean
-from .sets_splits import exact_splits as exact_splits
-from .sets_tests import RowTests as RowTests
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
+from .sets_tests import exact_splits as exact_splits
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

@@ -4,9 +4,8 @@ import functools
 
 import evaluate
 
-from .mmd_kernels import check_bandwidth, gaussian_kernel
 from .mmd_pooled import pooled_mmd_p_value, pooled_mmd_squared
-from .mmd_squared import ESTIMATORS, mmd_comparison
+from .mmd_rows import ESTIMATORS, check_bandwidth, gaussian_kernel, mmd_comparison
 from .options import CHAN_CITATION, About, Option, by_value, one_of, value_table
 from .rows import CAPTIONS
 from .sets_module import SET_OPTIONS, SetMetric, Sets, set_values
@@ -18,16 +17,10 @@ from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .arrays import map_in_order as map_in_order
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
-from .mmd_blocks import n_threads as n_threads
 from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
-from .sets_intervals import ClusteredMean as ClusteredMean
-from .sets_splits import exact_splits as exact_splits
-from .sets_tests import RowTests as RowTests
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
+from .sets_tests import exact_splits as exact_splits
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

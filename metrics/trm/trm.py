@@ -8,10 +8,12 @@ from .errors import InputError, InputTypeError, quote_value
 from .options import CHAN_CITATION, About, Effect, Option, by_value, dependent_options, one_of, value_table
 from .sets_module import SET_OPTIONS, SETS_OF_THREE, SetMetric, caption_rows, check_three_texts, set_values
 from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
-from .vectors_distances import (
+from .vectors_rows import (
     DISTANCE_NAMES,
     EVALUATE_PREFIX,
     EVALUATE_SCORES,
+    READY_VECTORS,
+    Vectors,
     check_defined,
     check_distance_diagonals,
     check_evaluate_name,
@@ -19,10 +21,10 @@ from .vectors_distances import (
     distance_name,
     evaluate_distance,
     nearest_reference_distance,
+    ready_distances,
     text_distances,
     vector_distances,
 )
-from .vectors_rows import READY_VECTORS, Vectors, ready_distances
 from .vectors_sentences import LONG_TEXT_VALUES
 
 # isort: split
@@ -30,20 +32,14 @@ from .vectors_sentences import LONG_TEXT_VALUES
 from .arrays import map_in_order as map_in_order
 from .clip_checkpoints import Treatment as Treatment
 from .clip_encoder import choose_variant as choose_variant
-from .clip_images import encode_images as encode_images
 from .clip_model import weights_error as weights_error
 from .files import inline_bytes as inline_bytes
 from .images import unwrap_value as unwrap_value
 from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
 from .rows import as_caption_rows as as_caption_rows
-from .sets_intervals import ClusteredMean as ClusteredMean
-from .sets_splits import exact_splits as exact_splits
-from .sets_tests import RowTests as RowTests
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
+from .sets_tests import exact_splits as exact_splits
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

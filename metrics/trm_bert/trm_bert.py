@@ -5,8 +5,15 @@ import evaluate
 from .options import CHAN_CITATION, About, value_table
 from .sets_module import SET_OPTIONS, SETS_OF_THREE, SetMetric, check_three_texts, set_values
 from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
-from .vectors_distances import check_nonzero, cosine_similarities, distances_from_cosines, multi_reference_cosine
-from .vectors_rows import READY_VECTORS, Vectors, encode_rows
+from .vectors_rows import (
+    READY_VECTORS,
+    Vectors,
+    check_nonzero,
+    cosine_similarities,
+    distances_from_cosines,
+    encode_rows,
+    multi_reference_cosine,
+)
 from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 
 # isort: split
@@ -17,13 +24,8 @@ from .files import inline_bytes as inline_bytes
 from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
 from .rows import as_caption_rows as as_caption_rows
-from .sets_intervals import ClusteredMean as ClusteredMean
-from .sets_splits import exact_splits as exact_splits
-from .sets_tests import RowTests as RowTests
-from .vectors_checks import paired_cosines as paired_cosines
-from .vectors_folders import load_model as load_model
+from .sets_tests import exact_splits as exact_splits
 from .vectors_models import RememberedFeatures as RememberedFeatures
-from .vectors_words import is_word_vectors as is_word_vectors
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

@@ -3,8 +3,8 @@
 import evaluate
 import numpy as np
 
+from .ngrams import DOCUMENT_FREQUENCY, FREQUENCIES, frequency_settings
 from .ngrams_cider import cider_d_scores, cider_distances, multi_reference_cider_d
-from .ngrams_documents import DOCUMENT_FREQUENCY, FREQUENCIES, frequency_settings
 from .options import CHAN_CITATION, About, value_table
 from .sets_module import SET_OPTIONS, SETS_OF_THREE, SetMetric, caption_rows, check_three_texts, set_values
 from .triangle_rank import STATISTIC, TRIANGLES, triangle_rank_comparison
@@ -16,13 +16,9 @@ from .arrays import map_in_order as map_in_order
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
 from .module import CollectionModule as CollectionModule
-from .ngrams import NgramOrder as NgramOrder
 from .row_images import text_key as text_key
 from .rows import as_caption_rows as as_caption_rows
-from .sets_intervals import ClusteredMean as ClusteredMean
-from .sets_splits import exact_splits as exact_splits
-from .sets_tests import RowTests as RowTests
-from .words_numbers import RowTexts as RowTexts
+from .sets_tests import exact_splits as exact_splits
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """
@@ -63,7 +59,7 @@ class TrmCider(SetMetric, evaluate.Metric):
 
     def rows_of(self, predictions, references, options):
         """Return the rows, and how a batch of them is tokenized and compared by the ranks of CIDEr-D distances."""
-        # A row is a document, in which an n-gram counts once: `ngrams_documents.document_ngrams`.
+        # A row is a document, in which an n-gram counts once: `ngrams.document_ngrams`.
         frequency = self.frequencies.count(references, options)
 
         def compare(rows, n_candidates):

@@ -15,18 +15,14 @@ from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_
 from .arrays import map_in_order as map_in_order
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
-from .meteor15_relations import PhraseTable as PhraseTable
 from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
-from .meteor15_stems import english_stem as english_stem
 from .meteor15_words import Prefixes as Prefixes
 from .module import CollectionModule as CollectionModule
+from .ngrams import RowTexts as RowTexts
 from .row_images import text_key as text_key
 from .rows import as_caption_rows as as_caption_rows
-from .sets_intervals import ClusteredMean as ClusteredMean
-from .sets_splits import exact_splits as exact_splits
-from .sets_tests import RowTests as RowTests
-from .words_numbers import RowTexts as RowTexts
+from .sets_tests import exact_splits as exact_splits
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

@@ -5,7 +5,7 @@ import evaluate
 from .module import CollectionModule, signature
 from .options import INTERVALS, About, Option, check_flag, value_table
 from .rows import CAPTIONS
-from .sets_intervals import check_clusters
+from .sets_tests import check_clusters
 from .words_models import load_language_model
 from .words_phrases import telling_phrases
 from .words_predictability import LANGUAGE_MODEL, number_texts, seen_references, wording_of
@@ -17,10 +17,9 @@ from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_
 from .arrays import map_in_order as map_in_order
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
+from .ngrams import RowTexts as RowTexts
 from .parity_tails import Tail as Tail
 from .row_images import text_key as text_key
-from .sets_splits import exact_splits as exact_splits
-from .words_numbers import RowTexts as RowTexts
 from .words_ptb import Shape as Shape
 
 _DESCRIPTION = """

@@ -19,9 +19,8 @@ import numpy as np
 
 from manycaps.kit import words_ptb
 from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, ngram_figures, vocabulary_figures
-from manycaps.kit.diversity_ngrams import NgramModel
-from manycaps.kit.diversity_vocabulary import VocabularyCount, number_captions, row_chunks
-from manycaps.kit.words_numbers import WordNumbers
+from manycaps.kit.diversity_counts import NgramModel, VocabularyCount, number_captions, row_chunks
+from manycaps.kit.ngrams import WordNumbers
 from manycaps.kit.words_tokenizers import tokenize_rows
 from scripts.benchmarks.timing import Comparison, Work
 

@@ -17,13 +17,12 @@ from manycaps.commands.quickstart import SAMPLE
 from manycaps.comparison.quickstart.scenes import read_scenes
 from manycaps.functional import frechet_p_values, mmd_p_values
 from manycaps.kit.frechet import joint_frechet_squared
-from manycaps.kit.mmd_kernels import squared_distances
 from manycaps.kit.mmd_pooled import pooled_mmd_squared
-from manycaps.kit.mmd_squared import joint_mmd_squared
-from manycaps.kit.sets_splits import exact_splits, split_p_values
+from manycaps.kit.mmd_rows import joint_mmd_squared, squared_distances
+from manycaps.kit.sets_tests import exact_splits, split_p_values
 from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
-from manycaps.kit.vectors_distances import cosine_similarities, distances_from_cosines
-from manycaps.kit.vectors_folders import load_model, model_folder
+from manycaps.kit.vectors_models import load_model, model_folder
+from manycaps.kit.vectors_rows import cosine_similarities, distances_from_cosines
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from scripts.benchmarks.timing import Comparison, Work
 

@@ -28,7 +28,7 @@ from manycaps.commands.command_line import main
 from manycaps.kit.clip_encoder import with_prompt
 from manycaps.kit.clip_pac import PAC_PROMPT, PAC_WEIGHT, pac_s
 from manycaps.kit.images import as_image_source, as_model_pixels, as_rgb_image
-from manycaps.kit.vectors_checks import paired_cosines
+from manycaps.kit.vectors_sentences import paired_cosines
 from manycaps.scoring.scorer import load_scorer
 from scripts.benchmarks import clip, triangle_rank
 from scripts.benchmarks.timing import Comparison, Work

@@ -25,12 +25,12 @@ from manycaps.commands.quickstart import SAMPLE
 from manycaps.comparison.quickstart.scenes import read_scenes
 from manycaps.kit import meteor_nltk, words_ptb, words_tokenizers
 from manycaps.kit.meteor15_data import load_lexicon
-from manycaps.kit.meteor15_relations import Meteor15Lexicon
 from manycaps.kit.meteor15_scores import meteor15_scores
+from manycaps.kit.meteor15_words import Meteor15Lexicon
 from manycaps.kit.meteor_nltk import WordNetLexicon, distances_from_meteor, meteor_scores
+from manycaps.kit.ngrams import document_frequencies
 from manycaps.kit.ngrams_cider import cider_d_scores
-from manycaps.kit.ngrams_documents import document_frequencies
-from manycaps.kit.sets_splits import exact_splits, split_p_values
+from manycaps.kit.sets_tests import exact_splits, split_p_values
 from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
 from manycaps.kit.words_ptb import ptb_tokenize
 from scripts.benchmarks.cider_d_loop import cider_d

@@ -16,7 +16,7 @@ SMALL = {"N_WORDS": 100}
 
 PROGRAM = """
 import sys, time
-from manycaps.kit.vectors_words import read_word_vectors
+from manycaps.kit.vectors_models import read_word_vectors
 start = time.perf_counter()
 read_word_vectors(sys.argv[1])
 print(time.perf_counter() - start)

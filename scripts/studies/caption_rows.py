@@ -17,7 +17,7 @@ import manycaps
 from manycaps.comparison.quickstart.scenes import read_scenes
 from manycaps.files.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.kit.sets_module import ComparableRows
-from manycaps.kit.sets_splits import SplitsOfRow
+from manycaps.kit.sets_tests import SplitsOfRow
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.words_ptb import ptb_tokenize
 from scripts.studies.study_options import DAMAGES, MODULES, SIZES, Options, data_folder

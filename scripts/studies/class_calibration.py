@@ -22,7 +22,7 @@ import sys
 import numpy as np
 
 from manycaps.kit.arrays import Floats
-from manycaps.kit.sets_classes import CLASS_RULES, class_labels
+from manycaps.kit.sets_distinct import CLASS_RULES, class_labels
 from scripts.studies.parity_pools import embed_texts, vector_distances
 from scripts.studies.study_frame import StudyTable
 from scripts.studies.study_options import Options, add_output, tool_parser

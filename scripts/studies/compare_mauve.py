@@ -22,8 +22,8 @@ from collections.abc import Callable
 import numpy as np
 
 from manycaps.kit.frechet import joint_frechet_squared
-from manycaps.kit.mmd_squared import joint_mmd_squared
-from manycaps.kit.sets_splits import random_splits
+from manycaps.kit.mmd_rows import joint_mmd_squared
+from manycaps.kit.sets_tests import random_splits
 from scripts.studies.embedding_metric_sizes import clip_vectors, triangle_ranks
 from scripts.studies.study_options import Options, tool_parser
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import manycaps
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
-from manycaps.kit.sets_splits import TIE_TOLERANCE
+from manycaps.kit.sets_tests import TIE_TOLERANCE
 from manycaps.sampling.decoding_setting import Setting
 from scripts.studies.caption_rows import (
     CONFIDENCE_LEVEL,

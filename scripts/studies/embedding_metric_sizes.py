@@ -14,11 +14,10 @@ import numpy as np
 
 from manycaps.functional import frechet_p_values, mmd_p_values
 from manycaps.kit.frechet import joint_frechet_squared
-from manycaps.kit.mmd_squared import joint_mmd_squared
-from manycaps.kit.sets_splits import exact_splits, split_p_values
-from manycaps.kit.sets_tests import harmonic_mean_p
+from manycaps.kit.mmd_rows import joint_mmd_squared
+from manycaps.kit.sets_tests import exact_splits, harmonic_mean_p, split_p_values
 from manycaps.kit.triangle_rank import null_statistics, rank_statistic, triangle_rank_counts
-from manycaps.kit.vectors_distances import cosine_similarities, distances_from_cosines
+from manycaps.kit.vectors_rows import cosine_similarities, distances_from_cosines
 from scripts.studies.caption_rows import caption_vectors, distinct_captions, read_clips
 from scripts.studies.study_options import Options, tool_parser
 

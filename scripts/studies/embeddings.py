@@ -23,8 +23,8 @@ from tqdm import tqdm
 import manycaps
 from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
 from manycaps.kit.clip_encoder import CLIP_LOAD_DEFAULTS, ClipEncoder
+from manycaps.kit.vectors_models import read_word_vectors
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.kit.vectors_words import read_word_vectors
 from manycaps.kit.words_ptb import ptb_tokenize
 from scripts.studies.caption_rows import distinct_captions, read_captions
 from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines, draw_p_values, draw_trials, trial_cells

@@ -30,7 +30,7 @@ from manycaps.human_correlation.benchmarks import BENCHMARKS
 from manycaps.human_correlation.flickr8k_release import expert_rows
 from manycaps.human_correlation.protocols import correlation, is_a_reference
 from manycaps.kit.parity_tails import TAIL
-from manycaps.kit.sets_intervals import interval_of_rows
+from manycaps.kit.sets_tests import interval_of_rows
 from scripts.studies.caption_rows import bundled_images
 from scripts.studies.parity_pools import KINDS, embed_texts, make_pool, symmetric, vector_distances
 from scripts.studies.study_frame import Line, StudyTable, distinct, matching_lines, numbers, study_settings

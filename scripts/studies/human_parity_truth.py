@@ -35,7 +35,7 @@ from manycaps.comparison.read import ParityRows
 from manycaps.comparison.system_lines import verdict_of
 from manycaps.kit.parity_corpus import row_columns
 from manycaps.kit.parity_tails import TAIL
-from manycaps.kit.sets_intervals import interval_of_rows
+from manycaps.kit.sets_tests import interval_of_rows
 from scripts.studies.parity_pools import (
     CONFIDENCE_LEVEL,
     DAMAGES,

@@ -33,7 +33,7 @@ from manycaps.kit.paired_tests import (
     sign_flip_tests,
 )
 from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL, POWER
-from manycaps.kit.sets_intervals import interval_of_rows
+from manycaps.kit.sets_tests import interval_of_rows
 from scripts.studies.caption_rows import N_RESAMPLES, bootstrap_interval
 from scripts.studies.study_frame import Line, StudyTable, matching_lines, numbers, study_settings
 from scripts.studies.study_options import Options, study_parser

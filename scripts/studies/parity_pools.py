@@ -17,7 +17,7 @@ from manycaps.kit.arrays import TokenList
 from manycaps.kit.clip_encoder import CLIP_LOAD_DEFAULTS, ClipEncoder
 from manycaps.kit.parity_corpus import parity_result, row_columns, symmetric
 from manycaps.kit.parity_tails import CorpusTails, KeptDistances, corpus_tails
-from manycaps.kit.vectors_distances import cosine_similarities, distances_from_cosines
+from manycaps.kit.vectors_rows import cosine_similarities, distances_from_cosines
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.words_predictability import WordingRows, wording_rows
 from manycaps.kit.words_ptb import ptb_tokenize

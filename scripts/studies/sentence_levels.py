@@ -34,13 +34,13 @@ import evaluate
 import numpy as np
 
 import manycaps
+from manycaps.kit.ngrams import WordNumbers
 from manycaps.kit.parity_corpus import TextValues, parity_result, row_columns
 from manycaps.kit.parity_faults import FAULTS, CorpusFaults, more_faults_than
 from manycaps.kit.parity_power import joint_p_value
 from manycaps.kit.parity_sentences import SupportBlock
 from manycaps.kit.parity_tails import CorpusTails, corpus_tails
 from manycaps.kit.parity_texts import TextWords, corpus_faults, sentences_of_counts, text_words
-from manycaps.kit.words_numbers import WordNumbers
 from manycaps.kit.words_predictability import texts_of, wording_of
 from manycaps.kit.words_tests import corpus_wording
 from scripts.studies.caption_rows import read_all_images

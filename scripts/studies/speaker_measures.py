@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 import manycaps
 from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
-from manycaps.kit.sets_splits import random_splits
+from manycaps.kit.sets_tests import random_splits
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from scripts.studies.caption_rows import PLAIN, Captions, compare_with_nulls
 from scripts.studies.study_options import MODULES

@@ -12,8 +12,7 @@ import matplotlib.ticker
 import numpy as np
 
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, ComparableRows
-from manycaps.kit.sets_splits import Comparison, SplitsOfRow, exact_splits
-from manycaps.kit.sets_tests import RowTester, harmonic_mean_p
+from manycaps.kit.sets_tests import Comparison, RowTester, SplitsOfRow, exact_splits, harmonic_mean_p
 from scripts.studies.caption_rows import DrawnRows, StudyCaptions, compare_with_nulls, draw_systems
 from scripts.studies.study_frame import Line, distinct, matching_lines, numbers
 from scripts.studies.study_options import Options

@@ -15,7 +15,7 @@ import torch
 from manycaps.kit.clip_encoder import with_prompt
 from manycaps.kit.clip_pac import PAC_PROMPT, PAC_WEIGHT, pac_s, ref_pac_s
 from manycaps.kit.images import as_model_pixels
-from manycaps.kit.vectors_checks import paired_cosines
+from manycaps.kit.vectors_sentences import paired_cosines
 from manycaps.pac_training.losses import retrieval_recall
 from scripts.toy.captions import (
     N_DRAWS,

@@ -55,7 +55,7 @@ print_peak()
 """
 
 EXACT = """
-from manycaps.kit.sets_splits import exact_splits, split_p_values
+from manycaps.kit.sets_tests import exact_splits, split_p_values
 from manycaps.kit.triangle_rank import null_statistics
 distances = np.random.default_rng(0).random((20, 20, 20))
 for statistic in ("pooled", "per_side"):

@@ -96,8 +96,8 @@ def json_readers() -> list[Reader]:
     from manycaps.files.caption_tables import caption_lists, open_captions, table_records
     from manycaps.kit.clip_checkpoints import as_treatment, config_treatment
     from manycaps.kit.clip_emscore import load_token_frequency
-    from manycaps.kit.ngrams_documents import load_document_frequency
-    from manycaps.kit.vectors_folders import _module_paths
+    from manycaps.kit.ngrams import load_document_frequency
+    from manycaps.kit.vectors_models import _module_paths
 
     counts = {"n_documents": 9, "document_frequency": {"a": 3, "dog": 2}}
     config = {"model_cfg": {"quick_gelu": True}, "preprocess_cfg": {"mean": [0.5] * 3, "std": [0.2] * 3}}

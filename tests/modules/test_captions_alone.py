@@ -8,7 +8,7 @@ import pytest
 
 import manycaps
 from manycaps.functional import self_bleu, self_cider
-from manycaps.kit.sets_intervals import interval_of_rows
+from manycaps.kit.sets_tests import interval_of_rows
 from manycaps.pages.module_page import module_form
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring.score import score

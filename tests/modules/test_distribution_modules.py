@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from manycaps import load
-from manycaps.kit.sets_intervals import mean_interval, mean_of_rows, one_sided_p_value
+from manycaps.kit.sets_tests import mean_interval, mean_of_rows, one_sided_p_value
 from tests.large_packages import evaluate
 from tests.modules.sample_inputs import CAPTION_ROWS
 

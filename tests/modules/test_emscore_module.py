@@ -131,7 +131,7 @@ def test_rows_added_before_have_the_frames_of_load_time():
 
 def test_each_distinct_video_and_text_is_read_once(module, tmp_path, monkeypatch):
     decoded, encoded, texts = [], [], []
-    features, model = helper(module, "clip_videos"), module.encoder.model
+    features, model = helper(module, "clip_emscore"), module.encoder.model
     read, encode, encode_texts = features.read_pixels, model.image_features, model.token_features
     monkeypatch.setattr(features, "read_pixels", lambda source, *rest: decoded.append(1) or read(source, *rest))
     monkeypatch.setattr(model, "image_features", lambda pixels: encoded.append(len(pixels)) or encode(pixels))
@@ -178,7 +178,7 @@ def test_only_files_are_examined(module):
 
 
 def test_decoding_runs_beside_the_model_and_not_far_ahead(module, monkeypatch):
-    features = helper(module, "clip_videos")
+    features = helper(module, "clip_emscore")
     read, encode = features.read_pixels, module.encoder.model.image_features
     state = {"decoded": 0, "encoded": 0, "ahead": 0, "overlap": False, "busy": False}
 

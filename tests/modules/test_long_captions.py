@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit.clip_images import encode_images
+from manycaps.kit.clip_encoder import encode_images
 from manycaps.kit.clip_model import build_network
 from tests.clip_checkpoints import SMALL, save_checkpoint, small_network, small_weights
 from tests.large_packages import open_clip, torch

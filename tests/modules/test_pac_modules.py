@@ -7,7 +7,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from manycaps.kit.clip_images import features_of_rows
+from manycaps.kit.clip_encoder import features_of_rows
 from tests.large_packages import evaluate, torch
 from tests.modules.sample_inputs import CAPTION_ROWS, SAMPLE_INPUTS, clip_options
 

@@ -11,8 +11,8 @@ import pytest
 from manycaps.catalog.installed_modules import load
 from manycaps.catalog.modules import MODULES, SENTENCE_ENCODER
 from manycaps.commands.command_line import main
+from manycaps.kit.vectors_models import read_word_vectors
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.kit.vectors_words import read_word_vectors
 from manycaps.rewards import EnergyReward
 from manycaps.rewards.distances import EmbeddingDistances
 from tests.oracles.tiny_sentence_model import save_tiny_model

@@ -14,8 +14,8 @@ from pycocoevalcap.cider.cider import Cider
 
 import manycaps
 from manycaps import functional
+from manycaps.kit.ngrams import document_frequencies
 from manycaps.kit.ngrams_cider import cider_d_scores, multi_reference_cider_d
-from manycaps.kit.ngrams_documents import document_frequencies
 from manycaps.kit.words_ptb import ptb_tokens
 from tests.oracles import coco_cider
 

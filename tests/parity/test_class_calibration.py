@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from manycaps.kit.sets_classes import EQUIVALENT_DISTANCE, class_labels
+from manycaps.kit.sets_distinct import EQUIVALENT_DISTANCE, class_labels
 from scripts.studies.class_calibration import GRID, Partitions, adjusted_rand, read_partitions
 from scripts.studies.parity_pools import embed_texts, vector_distances
 

@@ -22,7 +22,7 @@ from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
 import manycaps.integrations.coco
-from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.ngrams import document_frequencies
 from scripts.benchmarks.cider_d_loop import cider_d
 from tests.golden_folders import OWN_GOLDEN
 from tests.oracles.self_cider_loop import cider

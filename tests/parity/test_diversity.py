@@ -12,11 +12,18 @@ import pytest
 
 from manycaps.diversity.published import PUBLISHED
 from manycaps.kit.diversity_captions import CaptionDiversity
-from manycaps.kit.diversity_ngrams import ORDERS, NgramModel, expected_decisions, expected_decisions_as_printed
-from manycaps.kit.diversity_vocabulary import number_captions, row_chunks, vocabulary_head, with_known_numbers
-from manycaps.kit.words_numbers import WordNumbers
-from manycaps.kit.words_spacy import load_spacy_tokenizer
-from manycaps.kit.words_tokenizers import tokenize_rows
+from manycaps.kit.diversity_counts import (
+    ORDERS,
+    NgramModel,
+    expected_decisions,
+    expected_decisions_as_printed,
+    number_captions,
+    row_chunks,
+    vocabulary_head,
+    with_known_numbers,
+)
+from manycaps.kit.ngrams import WordNumbers
+from manycaps.kit.words_tokenizers import load_spacy_tokenizer, tokenize_rows
 
 EXACT = {"rel": 0, "abs": 1e-9}
 

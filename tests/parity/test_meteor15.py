@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from tqdm import tqdm
 
 from manycaps.kit import meteor15_data, meteor15_scores, meteor15_search
-from manycaps.kit.meteor15_relations import Meteor15Lexicon
 from manycaps.kit.meteor15_scores import best_statistics, corpus_score, pair_statistics, scores
 from manycaps.kit.meteor15_search import BEAM_SIZE
-from manycaps.kit.meteor15_words import LANGUAGES
+from manycaps.kit.meteor15_words import LANGUAGES, Meteor15Lexicon
 from tests.golden_folders import OWN_GOLDEN
 from tests.language_captions import PARTS, paraphrases, segments
 from tests.meteor15_data import WORDS, small_lexicon, write_data

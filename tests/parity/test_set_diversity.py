@@ -15,11 +15,16 @@ from hypothesis import strategies as st
 
 import manycaps
 from manycaps.functional import utility_k
-from manycaps.kit.ngrams import NgramIndex
+from manycaps.kit.ngrams import NgramIndex, document_frequencies
 from manycaps.kit.ngrams_bleu import corpus_mbleu_4, self_bleu_values, self_statistics
 from manycaps.kit.ngrams_cider import document_weights
-from manycaps.kit.ngrams_documents import document_frequencies
-from manycaps.kit.sets_vendi import feature_eigenvalues, ngram_features, self_cider_of_features, unit_rows, vendi_scores
+from manycaps.kit.sets_distinct import (
+    feature_eigenvalues,
+    ngram_features,
+    self_cider_of_features,
+    unit_rows,
+    vendi_scores,
+)
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder
 from tests.golden_folders import OWN_GOLDEN
 from tests.oracles import self_cider_loop

@@ -12,7 +12,7 @@ import pytest
 from manycaps.kit.meteor_nltk import distances_from_meteor, meteor_scores
 from manycaps.kit.ngrams_cider import cider_d_scores, cider_distances
 from manycaps.kit.triangle_rank import rank_statistic, triangle_rank_counts, triangle_rank_p_values
-from manycaps.kit.vectors_distances import cosine_similarities, distances_from_cosines
+from manycaps.kit.vectors_rows import cosine_similarities, distances_from_cosines
 from tests.oracles import triangle_rank_loop
 
 

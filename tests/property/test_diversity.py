@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from manycaps.kit import diversity_counts
 from manycaps.kit.diversity_captions import CaptionDiversity
-from manycaps.kit.diversity_counts import NumberTable
-from manycaps.kit.diversity_vocabulary import row_chunks, vocabulary_head
+from manycaps.kit.diversity_counts import NumberTable, row_chunks, vocabulary_head
 from tests.oracles import diversity_loop
 
 WORDS = st.sampled_from("a b c d e".split())

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.kit import frechet, mmd_blocks, mmd_squared
-from manycaps.kit.mmd_kernels import gaussian_kernel, squared_distances
+from manycaps.kit import frechet, mmd_pooled, mmd_rows
 from manycaps.kit.mmd_pooled import pooled_mmd_squared
-from manycaps.kit.sets_splits import comparison_p_values, exact_splits
+from manycaps.kit.mmd_rows import gaussian_kernel, squared_distances
+from manycaps.kit.sets_tests import comparison_p_values, exact_splits
 from tests.oracles import embedding_loops
 
 # Few distinct coordinates, so that texts coincide often.
@@ -26,11 +26,11 @@ def rows(draw, least=2, most=5, dimensions=3):
 
 
 def mmd_of(points, n, sigma="median", estimator="unbiased"):
-    return mmd_squared.joint_mmd_squared(points[None], n, sigma, estimator)[0]
+    return mmd_rows.joint_mmd_squared(points[None], n, sigma, estimator)[0]
 
 
 def mmd_comparison(points, n, estimator):
-    return mmd_squared.mmd_comparison(gaussian_kernel(points[None], "median"), n, estimator)
+    return mmd_rows.mmd_comparison(gaussian_kernel(points[None], "median"), n, estimator)
 
 
 def frechet_of(points, n):
@@ -41,7 +41,7 @@ def random_rotation(d, seed=0):
     return np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0]
 
 
-@given(rows(), st.sampled_from(["median", "mean", 0.7]), st.sampled_from(mmd_squared.ESTIMATORS))
+@given(rows(), st.sampled_from(["median", "mean", 0.7]), st.sampled_from(mmd_rows.ESTIMATORS))
 def test_mmd_equals_the_loop(row, sigma, estimator):
     points, n = row
     expected = embedding_loops.mmd_squared(points[:n], points[n:], sigma, estimator)
@@ -55,7 +55,7 @@ def test_frechet_equals_the_roots_of_covariances(row):
     assert frechet_of(points, n) == pytest.approx(expected, abs=1e-6)  # the oracle's roots of rounding errors
 
 
-@given(rows(most=3), st.sampled_from(mmd_squared.ESTIMATORS))
+@given(rows(most=3), st.sampled_from(mmd_rows.ESTIMATORS))
 @settings(max_examples=40, deadline=None)
 def test_exact_mmd_p_values_equal_the_loop(row, estimator):
     points, n = row
@@ -86,7 +86,7 @@ def test_the_order_within_a_set_and_of_the_sets_is_irrelevant(row, random, sigma
     random.shuffle(candidates)
     random.shuffle(references)
     shuffled, swapped = points[candidates + references], points[references + candidates]
-    for estimator in mmd_squared.ESTIMATORS:
+    for estimator in mmd_rows.ESTIMATORS:
         value = mmd_of(points, n, sigma, estimator)
         assert mmd_of(shuffled, n, sigma, estimator) == pytest.approx(value, abs=1e-12)
         assert mmd_of(swapped, len(points) - n, sigma, estimator) == pytest.approx(value, abs=1e-12)
@@ -100,7 +100,7 @@ def test_translations_and_rotations_change_nothing(row, shift, seed):
     moved = points @ random_rotation(points.shape[1], seed) + shift
     # A shift of 1e4 rounds coordinates by 1e-12, and a root of a tiny product by more.
     assert frechet_of(moved, n) == pytest.approx(frechet_of(points, n), abs=1e-10)
-    for estimator in mmd_squared.ESTIMATORS:
+    for estimator in mmd_rows.ESTIMATORS:
         # With a number as bandwidth: near a tie the median may pick the other of two distances.
         value = mmd_of(points, n, 0.7, estimator)
         assert mmd_of(moved, n, 0.7, estimator) == pytest.approx(value, abs=1e-10)
@@ -156,7 +156,7 @@ def test_estimators_and_p_values():
     p_values = {
         (n, estimator): comparison_p_values(mmd_comparison(points, n, estimator), exact_splits(n, 9 - n, 200))[0]
         for n in (3, 4)
-        for estimator in mmd_squared.ESTIMATORS
+        for estimator in mmd_rows.ESTIMATORS
     }
     assert all(p_values[n, "authors"] == p_values[n, "unbiased"] for n in (3, 4))
     # The biased one weighs the larger set's own pairs differently, so it is another test where the sizes differ.
@@ -186,7 +186,7 @@ def test_nearly_equal_covariances_keep_their_digits(gap):
     assert frechet_of(points, 6) == pytest.approx(expected, rel=1e-6, abs=3e-13)
 
 
-@pytest.mark.parametrize("estimator", mmd_squared.ESTIMATORS)
+@pytest.mark.parametrize("estimator", mmd_rows.ESTIMATORS)
 def test_equal_texts_only(estimator):
     points = np.full((8, 5), 0.1)
     constant = 1.00001 * (1 / 2 + 1 / 4) if estimator == "authors" else 0
@@ -208,11 +208,11 @@ def test_blocks_of_any_size_give_the_same_null(monkeypatch):
     rng = np.random.default_rng(2)
     vectors, partitions = rng.normal(size=(3, 8, 6)), exact_splits(5, 3, 100)
     kernel = gaussian_kernel(vectors, "median")
-    whole = np.concatenate(list(mmd_squared.null_mmd(kernel, 5, partitions, "unbiased")), axis=1)
+    whole = np.concatenate(list(mmd_rows.null_mmd(kernel, 5, partitions, "unbiased")), axis=1)
     whole_frechet = np.concatenate(list(frechet.null_frechet_squared(vectors, 5, partitions)), axis=1)
-    monkeypatch.setattr("manycaps.kit.sets_splits.MAX_PAIR_VALUES", 200)
+    monkeypatch.setattr("manycaps.kit.sets_tests.MAX_PAIR_VALUES", 200)
     monkeypatch.setattr(frechet, "MAX_CROSS_VALUES", 40)
-    pieces = list(mmd_squared.null_mmd(kernel, 5, partitions, "unbiased"))
+    pieces = list(mmd_rows.null_mmd(kernel, 5, partitions, "unbiased"))
     assert len(pieces) > 1
     assert np.concatenate(pieces, axis=1) == pytest.approx(whole, abs=1e-14)
     pieces = list(frechet.null_frechet_squared(vectors, 5, partitions))
@@ -238,13 +238,13 @@ def test_pooled_values_equal_one_large_row(corpus, block_size, sigma, max_sorted
     vectors, *counts = corpus
     row = np.concatenate([np.repeat(vectors, side, axis=0) for side in counts])
     n = int(counts[0].sum())
-    kept, mmd_blocks.MAX_SORTED = mmd_blocks.MAX_SORTED, max_sorted
+    kept, mmd_pooled.MAX_SORTED = mmd_pooled.MAX_SORTED, max_sorted
     try:
-        for estimator in mmd_squared.ESTIMATORS:
+        for estimator in mmd_rows.ESTIMATORS:
             pooled = pooled_mmd_squared(*corpus, sigma, estimator, block_size=block_size)
             assert float(pooled) == pytest.approx(mmd_of(row, n, sigma, estimator), abs=1e-10)
     finally:
-        mmd_blocks.MAX_SORTED = kept
+        mmd_pooled.MAX_SORTED = kept
     pooled = frechet.pooled_frechet_squared(*corpus, block_size=block_size)
     assert float(pooled) == pytest.approx(frechet_of(row, n), abs=1e-12)
 
@@ -259,7 +259,7 @@ def peak_megabytes(function):
 
 
 def test_pooled_values_need_no_table_of_all_pairs(monkeypatch):
-    monkeypatch.setattr(mmd_blocks, "MAX_SORTED", 20_000)
+    monkeypatch.setattr(mmd_pooled, "MAX_SORTED", 20_000)
     rng = np.random.default_rng(7)
     vectors, counts = rng.normal(size=(4000, 16)), rng.integers(0, 3, size=(2, 4000))
     # All pairs would take 128 MB, and all texts' centred copies 1 MB a set.

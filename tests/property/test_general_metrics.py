@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manycaps import functional
-from manycaps.kit.mmd_kernels import kernel_values
+from manycaps.kit.mmd_rows import kernel_values
 
 # Whole numbers: equal vectors occur, and sums have no rounding.
 VECTORS = (

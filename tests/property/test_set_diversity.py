@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from manycaps.kit.sets_distinct import unit_rows
 from manycaps.kit.sets_diversity import Kernels, Sets, linear_values, set_values
-from manycaps.kit.sets_vendi import unit_rows
 
 CAPTIONS = st.lists(
     st.lists(st.sampled_from("a the dog cat runs red sleeps".split()), min_size=1, max_size=9).map(" ".join),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.kit.sets_splits import exact_splits, random_splits, split_p_values
+from manycaps.kit.sets_tests import exact_splits, random_splits, split_p_values
 from manycaps.kit.triangle_rank import STATISTICS, null_statistics, rank_statistic, triangle_rank_counts
 from tests.oracles import triangle_rank_loop
 

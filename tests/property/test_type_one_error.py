@@ -14,8 +14,8 @@ import scipy.stats
 
 import manycaps
 from manycaps.functional import frechet_p_values, mmd_p_values, triangle_rank_p_values
-from manycaps.kit.mmd_squared import ESTIMATORS
-from manycaps.kit.vectors_distances import cosine_similarities, distances_from_cosines
+from manycaps.kit.mmd_rows import ESTIMATORS
+from manycaps.kit.vectors_rows import cosine_similarities, distances_from_cosines
 
 LEVEL = 0.05
 

@@ -11,14 +11,18 @@ import pytest
 import manycaps
 from manycaps.kit import concept_overlap
 from manycaps.kit.concept_overlap import WAYS, best_transfer, check_labels, concept_matches, load_labels, row_matches
-from manycaps.kit.diversity_captions import CaptionDiversity, PartOfSpeechCount
-from manycaps.kit.diversity_counts import CountDistribution, RunningMean
-from manycaps.kit.diversity_distances import SemanticRedundancy
-from manycaps.kit.diversity_ngrams import NgramModel
-from manycaps.kit.diversity_vocabulary import CaptionNovelty, number_captions, row_chunks
-from manycaps.kit.words_numbers import WordNumbers
+from manycaps.kit.diversity_captions import CaptionDiversity, PartOfSpeechCount, SemanticRedundancy
+from manycaps.kit.diversity_counts import (
+    CaptionNovelty,
+    CountDistribution,
+    NgramModel,
+    RunningMean,
+    number_captions,
+    row_chunks,
+)
+from manycaps.kit.ngrams import WordNumbers
 from manycaps.kit.words_ptb import ptb_tokens
-from manycaps.kit.words_spacy import as_tagger, load_spacy_tokenizer
+from manycaps.kit.words_tokenizers import as_tagger, load_spacy_tokenizer
 from tests.modules.sample_inputs import CAPTION_ROWS
 from tests.oracles import concept_overlap_loop
 from tests.refusals import assert_refused

@@ -10,7 +10,7 @@ from pycocoevalcap.rouge.rouge import Rouge
 import manycaps
 from manycaps import functional
 from manycaps.integrations.coco import Meteor
-from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.ngrams import document_frequencies
 from tests.modules.sample_inputs import CAPTION_ROWS, small_meteor15_data
 
 

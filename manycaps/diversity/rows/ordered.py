@@ -17,8 +17,8 @@ from manycaps import functional
 from manycaps.files.caption_tables import CaptionRow
 from manycaps.kit.arrays import TokenRows
 from manycaps.kit.errors import InputError
+from manycaps.kit.ngrams import shared_document_frequencies
 from manycaps.kit.ngrams_cider import cider_d_scores
-from manycaps.kit.ngrams_documents import shared_document_frequencies
 from manycaps.kit.object_words import coco_vocabulary, compare_rows, shares_in_image
 from manycaps.kit.words_predictability import wording_rows
 from manycaps.kit.words_tokenizers import Tokenizer, tokenize_rows

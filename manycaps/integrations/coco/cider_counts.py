@@ -12,9 +12,8 @@ import numpy as np
 
 from manycaps.kit.arrays import Floats
 from manycaps.kit.errors import InputError, InputTypeError, quote_value
-from manycaps.kit.ngrams import LENGTH_SIGMA, MAX_ORDER, NgramIndex
+from manycaps.kit.ngrams import LENGTH_SIGMA, MAX_ORDER, Frequency, NgramIndex, tuple_frequency
 from manycaps.kit.ngrams_cider import cider_scores
-from manycaps.kit.ngrams_documents import Frequency, tuple_frequency
 
 from . import guards
 from .frequencies import load_frequencies

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from manycaps.kit.errors import InputError, quote_path, quote_value, reason_of
 from manycaps.kit.files import open_regular_file, path_state
-from manycaps.kit.ngrams_documents import Frequency, joined_frequency, load_document_frequency, tuple_frequency
+from manycaps.kit.ngrams import Frequency, joined_frequency, load_document_frequency, tuple_frequency
 
 # All that such a pickle may name; Python 2 called the module of `float` otherwise.
 ALLOWED = {

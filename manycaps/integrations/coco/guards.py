@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from manycaps.kit.arrays import Ints
 from manycaps.kit.errors import quote_value
-from manycaps.kit.ngrams import LENGTH_SIGMA
-from manycaps.kit.ngrams_documents import are_equal_documents
+from manycaps.kit.ngrams import LENGTH_SIGMA, are_equal_documents
 from manycaps.kit.rows import DecoderSigns
 from manycaps.kit.words_ptb import ptb_tokens
 

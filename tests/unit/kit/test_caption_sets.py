@@ -8,17 +8,23 @@ import pytest
 import scipy.integrate
 import scipy.stats
 
-from manycaps.kit.sets_intervals import (
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
+from manycaps.kit.sets_tests import (
+    Comparison,
+    RowTester,
     check_clusters,
     clustered_mean,
     clustered_test,
+    combined_p_value,
+    exact_splits,
+    harmonic_mean_p,
     interval_of_rows,
     mean_of_rows,
     one_sided_p_value,
+    random_splits,
+    row_keys,
+    split_p_values,
 )
-from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
-from manycaps.kit.sets_splits import Comparison, exact_splits, random_splits, row_keys, split_p_values
-from manycaps.kit.sets_tests import RowTester, combined_p_value, harmonic_mean_p
 from tests.refusals import assert_refused
 
 

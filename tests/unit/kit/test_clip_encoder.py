@@ -12,8 +12,13 @@ from tqdm.auto import tqdm
 
 from manycaps.commands.command_line import one_line
 from manycaps.kit import clip_encoder
-from manycaps.kit.clip_encoder import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder
-from manycaps.kit.clip_images import as_feature_rows, encode_images
+from manycaps.kit.clip_encoder import (
+    CLIP_CALL_DEFAULTS,
+    CLIP_LOAD_DEFAULTS,
+    ClipEncoder,
+    as_feature_rows,
+    encode_images,
+)
 from manycaps.kit.vectors_models import BYTES_PER_ENTRY
 from tests.clip_checkpoints import save_checkpoint
 from tests.modules.sample_inputs import small_checkpoint

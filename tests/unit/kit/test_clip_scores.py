@@ -18,7 +18,7 @@ from manycaps.kit.clip_emscore import (
 )
 from manycaps.kit.clip_pac import PAC_PROMPT, PAC_WEIGHT, pac_s, ref_pac_s, retrieval_ranks
 from manycaps.kit.clip_sets import as_image_sets
-from manycaps.kit.vectors_checks import PAIRS_AT_ONCE, paired_cosines
+from manycaps.kit.vectors_sentences import PAIRS_AT_ONCE, paired_cosines
 from tests.oracles.emscore_loop import reference_values, video_values, weights_by_document_frequency
 from tests.refusals import assert_refused
 
@@ -48,7 +48,7 @@ def test_paired_cosines_equal_a_loop(monkeypatch):
         for i, j in zip(x_rows, y_rows, strict=True)
     ]
     assert paired_cosines(x, y, x_rows, y_rows) == pytest.approx(slow, rel=1e-12)
-    monkeypatch.setattr("manycaps.kit.vectors_checks.PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr("manycaps.kit.vectors_sentences.PAIRS_AT_ONCE", 7)
     assert paired_cosines(x, y, x_rows, y_rows) == pytest.approx(slow, rel=1e-12)
     assert PAIRS_AT_ONCE > 7
 

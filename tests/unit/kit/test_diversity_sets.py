@@ -8,16 +8,16 @@ import pytest
 import manycaps
 from manycaps.functional import distinct_k, utility_k
 from manycaps.kit.ngrams import NgramIndex
-from manycaps.kit.sets_answers import answer_values
-from manycaps.kit.sets_diversity import MOST_CAPTIONS, check_set_sizes, pairwise_distance
-from manycaps.kit.sets_vendi import (
+from manycaps.kit.sets_distinct import (
     LARGEST_ORDER,
+    answer_values,
     feature_eigenvalues,
     kernel_eigenvalues,
     ngram_features,
     unit_rows,
     vendi_scores,
 )
+from manycaps.kit.sets_diversity import MOST_CAPTIONS, check_set_sizes, pairwise_distance
 from tests.oracles.answers_by_enumeration import answers, answers_in_order
 from tests.refusals import assert_refused
 

@@ -18,12 +18,18 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit import files, vectors_folders, vectors_models, vectors_sentences
+from manycaps.kit import files, vectors_models, vectors_sentences
 from manycaps.kit.clip_model import ClipModel
-from manycaps.kit.vectors_folders import DEFAULT_ENCODER, load_model, model_folder
-from manycaps.kit.vectors_models import BYTES_PER_ENTRY, RememberedFeatures
+from manycaps.kit.vectors_models import (
+    BYTES_PER_ENTRY,
+    DEFAULT_ENCODER,
+    RememberedFeatures,
+    WordVectors,
+    load_model,
+    model_folder,
+    read_word_vectors,
+)
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder, sentence_windows, sentences
-from manycaps.kit.vectors_words import WordVectors, read_word_vectors
 from tests.clip_checkpoints import small_weights
 from tests.large_packages import OnFirstUse, torch
 from tests.oracles.tiny_sentence_model import save_tiny_model
@@ -60,7 +66,7 @@ def no_hub(monkeypatch, tmp_path):
 
 @pytest.fixture
 def no_package(monkeypatch):
-    monkeypatch.setattr(vectors_folders, "PACKAGE_MODULE", "no_such_package_of_weights")
+    monkeypatch.setattr(vectors_models, "PACKAGE_MODULE", "no_such_package_of_weights")
 
 
 def options(**changes):
@@ -341,13 +347,13 @@ def test_a_missing_library_is_said_before_a_model_is_fetched(package, no_hub, mo
 
 
 def test_without_the_hub_the_package_is_used_and_the_log_says_so(no_hub, caplog):
-    pytest.importorskip(vectors_folders.PACKAGE_MODULE, reason="the package with the weights is not installed")
+    pytest.importorskip(vectors_models.PACKAGE_MODULE, reason="the package with the weights is not installed")
     with caplog.at_level(logging.WARNING):
         folder = model_folder(DEFAULT_ENCODER)
-    assert folder.parent.name == vectors_folders.PACKAGE_MODULE
+    assert folder.parent.name == vectors_models.PACKAGE_MODULE
     assert len(no_hub) == 1
     assert caplog.messages == [
-        f"The Hub did not return {DEFAULT_ENCODER}; using the copy in the package {vectors_folders.PACKAGE}."
+        f"The Hub did not return {DEFAULT_ENCODER}; using the copy in the package {vectors_models.PACKAGE}."
     ]
 
 
@@ -394,16 +400,16 @@ def test_a_module_without_its_model_ends_in_one_line_that_says_what_to_install(n
 def cache_default_model(tmp_path, source, files=None):
     """Lay the files out as the hub's cache does."""
     repository = tmp_path / f"models--{DEFAULT_ENCODER.replace('/', '--')}"
-    snapshot = repository / "snapshots" / vectors_folders.DEFAULT_REVISION
-    for name in files or vectors_folders.DEFAULT_FILES:
+    snapshot = repository / "snapshots" / vectors_models.DEFAULT_REVISION
+    for name in files or vectors_models.DEFAULT_FILES:
         (snapshot / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source / name, snapshot / name)
     return snapshot
 
 
 def test_a_complete_cache_is_used_without_asking_the_hub(no_hub, tmp_path):
-    pytest.importorskip(vectors_folders.PACKAGE_MODULE, reason="the package with the weights is not installed")
-    snapshot = cache_default_model(tmp_path / "empty", vectors_folders._package_folder())
+    pytest.importorskip(vectors_models.PACKAGE_MODULE, reason="the package with the weights is not installed")
+    snapshot = cache_default_model(tmp_path / "empty", vectors_models._package_folder())
     assert model_folder(DEFAULT_ENCODER) == snapshot
     assert no_hub == []
     (snapshot / "model.safetensors").write_bytes(b"damaged")
@@ -412,14 +418,14 @@ def test_a_complete_cache_is_used_without_asking_the_hub(no_hub, tmp_path):
 
 
 def test_the_weights_are_hashed_once_for_each_state_of_the_file(no_hub, tmp_path, monkeypatch):
-    pytest.importorskip(vectors_folders.PACKAGE_MODULE, reason="the package with the weights is not installed")
-    snapshot, hashed = cache_default_model(tmp_path / "empty", vectors_folders._package_folder()), []
+    pytest.importorskip(vectors_models.PACKAGE_MODULE, reason="the package with the weights is not installed")
+    snapshot, hashed = cache_default_model(tmp_path / "empty", vectors_models._package_folder()), []
 
     def count(path):
         hashed.append(path)
         return files.file_sha256(path)
 
-    monkeypatch.setattr(vectors_folders, "file_sha256", count)
+    monkeypatch.setattr(vectors_models, "file_sha256", count)
     for n_times in (1, 1, 2):
         if n_times == 2:
             os.utime(snapshot / "model.safetensors", ns=(1, 1))

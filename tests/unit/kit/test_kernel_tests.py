@@ -5,11 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from manycaps.kit import mmd_blocks, mmd_pooled
+from manycaps.kit import mmd_pooled
 from manycaps.kit.frechet import Moments
-from manycaps.kit.mmd_blocks import map_blocks, n_threads
-from manycaps.kit.mmd_kernels import laplace_kernel, squared_distances, without_own
-from manycaps.kit.mmd_squared import joint_mmd_squared
+from manycaps.kit.mmd_pooled import map_blocks, n_threads
+from manycaps.kit.mmd_rows import joint_mmd_squared, laplace_kernel, squared_distances, without_own
 
 ROW = np.array([[[0.0, 0.0], [3.0, 4.0], [1.0, 0.0]]])
 
@@ -65,7 +64,7 @@ N_VECTORS = 300
 @pytest.fixture(autouse=True)
 def sample_early(monkeypatch):
     """A few hundred vectors are enough to be sampled."""
-    monkeypatch.setattr(mmd_blocks, "MAX_SORTED", 10_000)
+    monkeypatch.setattr(mmd_pooled, "MAX_SORTED", 10_000)
 
 
 def corpus(seed=0, most=1):
@@ -85,14 +84,13 @@ def as_one_row(vectors, candidates, references, sigma, estimator="unbiased"):
 
 def n_visits(monkeypatch):
     """What the passes over all pairs are called, as they begin."""
-    visits, map_blocks = [], mmd_blocks.map_blocks
+    visits, map_blocks = [], mmd_pooled.map_blocks
 
     def count_visits(work, vectors, pair_values, progress, what, block_size):
         visits.append(what)
         return map_blocks(work, vectors, pair_values, progress, what, block_size)
 
-    for module in (mmd_pooled, mmd_blocks):
-        monkeypatch.setattr(module, "map_blocks", count_visits)
+    monkeypatch.setattr(mmd_pooled, "map_blocks", count_visits)
     return visits
 
 
@@ -119,8 +117,8 @@ def test_a_poor_sample_costs_a_second_visit_and_no_accuracy(monkeypatch):
 @pytest.mark.parametrize("bracket", [(0.0, 1e-6), (1e6, 1e7), (1e-6, 1e6)])
 def test_a_bracket_without_the_median_or_with_too_much_is_noticed(monkeypatch, bracket):
     vectors, *counts = corpus()
-    monkeypatch.setattr(mmd_blocks, "_sample_bracket", lambda *_: bracket)
-    monkeypatch.setattr(mmd_blocks, "MAX_BRACKETED", 1000)
+    monkeypatch.setattr(mmd_pooled, "_sample_bracket", lambda *_: bracket)
+    monkeypatch.setattr(mmd_pooled, "MAX_BRACKETED", 1000)
     value = float(mmd_pooled.pooled_mmd_squared(vectors, *counts, block_size=64))
     assert value == pytest.approx(as_one_row(vectors, *counts, "median"), abs=1e-13)
 
@@ -136,7 +134,7 @@ def test_mostly_equal_texts_have_a_bandwidth_of_zero():
 def test_the_number_of_cores_changes_no_bit(monkeypatch):
     values = set()
     for n_cores in (1, 2, 5):
-        monkeypatch.setattr("manycaps.kit.mmd_blocks.n_threads", lambda n=n_cores: n)
+        monkeypatch.setattr("manycaps.kit.mmd_pooled.n_threads", lambda n=n_cores: n)
         values.add(float(mmd_pooled.pooled_mmd_squared(*corpus(), block_size=32)))
     assert len(values) == 1
 

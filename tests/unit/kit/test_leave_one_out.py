@@ -26,9 +26,8 @@ from manycaps.kit.leave_one_out import (
     without_tail,
 )
 from manycaps.kit.meteor15_data import load_lexicon
-from manycaps.kit.ngrams import NgramIndex
+from manycaps.kit.ngrams import NgramIndex, RowTexts
 from manycaps.kit.ngrams_cider import drawn_cider_d
-from manycaps.kit.words_numbers import RowTexts
 from tests.meteor15_data import write_data
 from tests.oracles import triangle_rank_loop
 from tests.refusals import assert_refused

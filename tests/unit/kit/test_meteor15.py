@@ -23,10 +23,8 @@ from manycaps.kit.meteor15_data import (
     load_meteor15_data,
     table_folder,
 )
-from manycaps.kit.meteor15_relations import Meteor15Lexicon
 from manycaps.kit.meteor15_scores import best_statistics
-from manycaps.kit.meteor15_stems import load_stemmer
-from manycaps.kit.meteor15_words import Prefixes, java_hash, meteor15_words
+from manycaps.kit.meteor15_words import Meteor15Lexicon, Prefixes, java_hash, load_stemmer, meteor15_words
 from manycaps.kit.words_ptb import ptb_tokenize
 from tests.meteor15_data import PARAPHRASES, small_lexicon, write_data, write_jar, write_paraphrases
 from tests.modules.sample_inputs import small_meteor15_data

@@ -5,8 +5,8 @@ import pytest
 
 from manycaps import functional
 from manycaps.kit import neighbour_spheres
-from manycaps.kit.neighbour_spheres import VALUES, held_out_sizes, people_excesses, split_people, squared_radii
-from manycaps.kit.vectors_rows import as_embedding_rows
+from manycaps.kit.neighbour_spheres import VALUES, people_excesses, squared_radii
+from manycaps.kit.vectors_rows import as_embedding_rows, held_out_sizes, split_people
 from tests.oracles.neighbour_loop import density_coverage_loop
 
 

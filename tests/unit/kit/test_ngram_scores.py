@@ -14,15 +14,15 @@ from manycaps.commands.command_line import main
 from manycaps.integrations import coco
 from manycaps.kit import ngrams, ngrams_rouge
 from manycaps.kit.clip_emscore import TokenFrequency, check_idf, load_token_frequency
-from manycaps.kit.ngrams import NgramIndex
-from manycaps.kit.ngrams_bleu import CrossBleu, bleu_scores, bleu_statistics
-from manycaps.kit.ngrams_cider import cider_d_scores
-from manycaps.kit.ngrams_documents import (
+from manycaps.kit.ngrams import (
     DocumentFrequency,
+    NgramIndex,
     check_document_frequency,
     document_frequencies,
     load_document_frequency,
 )
+from manycaps.kit.ngrams_bleu import CrossBleu, bleu_scores, bleu_statistics
+from manycaps.kit.ngrams_cider import cider_d_scores
 from manycaps.kit.ngrams_rouge import common_lengths
 from manycaps.rewards import CiderReward, EnergyReward
 from tests.meteor15_data import write_data

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from manycaps.functional import answer_classes, semantic_entropy
-from manycaps.kit.sets_classes import class_labels
+from manycaps.kit.sets_distinct import class_labels
 from tests.refusals import assert_refused
 
 

@@ -19,7 +19,7 @@ from manycaps.kit.sets_homogeneity import (
     pair_rows,
     warn_of_few_prompts,
 )
-from manycaps.kit.sets_intervals import mean_of_rows, one_sided_p_value
+from manycaps.kit.sets_tests import mean_of_rows, one_sided_p_value
 from tests.oracles import homogeneity_splits
 from tests.refusals import assert_refused
 

@@ -16,12 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manycaps import functional
-from manycaps.kit import ngrams, ngrams_documents, words_numbers, words_ptb, words_tokenizers
-from manycaps.kit.ngrams import NgramIndex
+from manycaps.kit import ngrams, words_ptb, words_tokenizers
+from manycaps.kit.ngrams import NgramIndex, RowTexts, document_frequencies, number_keys
 from manycaps.kit.ngrams_bleu import bleu_statistics
 from manycaps.kit.ngrams_cider import cider_scores
-from manycaps.kit.ngrams_documents import document_frequencies
-from manycaps.kit.words_numbers import RowTexts, number_keys
 from manycaps.kit.words_ptb import REMOVED_TOKENS, ptb_tokenize, ptb_tokens
 from manycaps.kit.words_tokenizers import (
     SOURCES,
@@ -319,7 +317,7 @@ def index_of(rows):
 def test_rows_by_themselves_have_the_same_bits(rows):
     """Neither the other rows nor what is kept changes a digit."""
     counts = document_frequencies([own for _, own in rows])
-    given = {"frequency": ngrams_documents.joined_frequency(counts), "n_documents": len(rows)}
+    given = {"frequency": ngrams.joined_frequency(counts), "n_documents": len(rows)}
     counted = cider_scores(index_of(rows)).tolist()
     assert cider_scores(index_of(rows), **given).tolist() == counted
     alone = [value for row in rows for value in cider_scores(index_of([row]), **given).tolist()]
@@ -332,7 +330,7 @@ def test_nothing_kept_and_every_way_to_sort(monkeypatch):
     expected = bleu_statistics(texts), cider_scores(texts)
     assert texts.orders(4) is not texts.orders(4)
     monkeypatch.setattr(ngrams, "MOST_KEPT_WORDS", 0)
-    monkeypatch.setattr(words_numbers, "KEY_BITS", 1)
+    monkeypatch.setattr(ngrams, "KEY_BITS", 1)
     texts = index_of(rows)
     for first, second in zip(expected, (bleu_statistics(texts), cider_scores(texts)), strict=True):
         assert first.tolist() == second.tolist()

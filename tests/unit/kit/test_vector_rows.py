@@ -6,17 +6,19 @@ import numpy as np
 import pytest
 import scipy.spatial.distance
 
-from manycaps.kit.vectors_distances import (
+from manycaps.kit.vectors_rows import (
     DISTANCE_NAMES,
+    as_embedding_rows,
     cosine_similarities,
     distances_from_cosines,
+    embed_caption_rows,
     evaluate_distance,
+    joint_vectors,
     multi_reference_cosine,
     nearest_reference_distance,
     text_distances,
     vector_distances,
 )
-from manycaps.kit.vectors_rows import as_embedding_rows, embed_caption_rows, joint_vectors
 from tests.refusals import assert_refused
 
 PAIR = np.eye(2)

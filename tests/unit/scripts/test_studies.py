@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from manycaps.kit.parity_gaps import gaps_test_of_sums, row_gaps
-from manycaps.kit.sets_splits import exact_splits
+from manycaps.kit.sets_tests import exact_splits
 from manycaps.sampling.decoding_setting import Setting
 from scripts.studies import caption_rows, human_parity_experts, human_parity_power, human_parity_truth, renew_studies
 from scripts.studies.best_temperatures import best_temperature, interval, scenes_needed

@@ -16,7 +16,7 @@ from manycaps.diversity.rows.chosen import ChosenRows
 from manycaps.diversity.rows.ordered import ShownCaption, mean_distances, order_rows, token_metric
 from manycaps.diversity.rows.page import marked_ends, rows_page
 from manycaps.files.caption_tables import CaptionRow
-from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.ngrams import document_frequencies
 
 PEOPLE = [
     ["a dog runs", "a dog runs", "a cat", "birds"],

@@ -15,7 +15,7 @@ from pycocoevalcap.rouge import rouge
 
 from manycaps.integrations import coco
 from manycaps.integrations.coco import cider_counts, frequencies
-from manycaps.kit.ngrams_documents import document_frequencies
+from manycaps.kit.ngrams import document_frequencies
 from scripts.benchmarks.cider_d_loop import cider_d
 from tests.golden_folders import OWN_GOLDEN
 from tests.modules.sample_inputs import small_meteor15_data

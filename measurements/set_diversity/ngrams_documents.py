@@ -1,1 +1,0 @@
-../../manycaps/kit/ngrams_documents.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/diversity_ngrams.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/meteor15_stems.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/sets_intervals.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/ngrams.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/neighbour_spheres.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/vectors_words.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/mmd_blocks.py

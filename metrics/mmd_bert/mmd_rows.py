@@ -1,0 +1,1 @@
+../../manycaps/kit/mmd_rows.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/sets_tests.py
