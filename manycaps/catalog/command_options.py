@@ -148,10 +148,12 @@ def check_left_out(
     options: Any, expected: str, fix: str, *, of: Collection[str] | None = None, but: Collection[str] = ()
 ) -> None:
     """Raise if an option is given that has no effect beside another one: any, or one of some, but for others."""
-    for field, _, option in option_fields(type(options)):
+    spelling = {field.name: names_of(field.name, option)[-1] for field, _, option in option_fields(type(options))}
+    for field in dataclasses.fields(options):
         value, is_meant = getattr(options, field.name), field.name not in but and (of is None or field.name in of)
         if is_meant and value != field.default:
-            raise InputError(names_of(field.name, option)[-1], expected, quote_value(value), fix)
+            where = spelling.get(field.name, option_flag(field.name))
+            raise InputError(where, expected, quote_value(value), fix)
 
 
 def _are_strings(value: object) -> bool:

@@ -126,7 +126,8 @@ def examine_rows(
     for column, kind in kinds.items():
         if column not in data_set.column_names:
             rename = f"Rename the one that holds them: data_set.rename_column(..., {column!r})."
-            raise no_column(split, f"a column {column} of {kind}", data_set.column_names, ADVICE.get(column, rename))
+            where, fix = f"{split} {column}", ADVICE.get(column, rename)
+            raise no_column(where, f"a column of {kind}", data_set.column_names, fix)
     _check_count(split, "rows", len(data_set), least_images)
     texts = {
         column: caption_texts(data_set[column], split, column) for column, kind in kinds.items() if kind == "captions"

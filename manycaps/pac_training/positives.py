@@ -139,7 +139,7 @@ def load_work(options: PositivesOptions, bar: Any) -> Work:
     for name in names:
         if name not in data_set.column_names:
             fix = "See --image-column and --caption-column."
-            raise no_column(options.split, f"a column {name}", data_set.column_names, fix)
+            raise no_column(f"{options.split} {name}", "this column", data_set.column_names, fix)
     rows, captions = [], []
     for row, value in enumerate(data_set[options.caption_column]):
         for caption in value if isinstance(value, list) else [value]:

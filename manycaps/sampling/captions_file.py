@@ -126,10 +126,11 @@ class CaptionsFile:
         """Raise if the captions were made with other settings."""
         advice = "Give another file, or --restart to begin from scratch."
         made = sampling_settings(str(self.path), advice)
-        changed = "none" if made is None else name_changes(made, {**dict.fromkeys(made), **self._settings})
-        if changed:
-            got = f"{quote_path(self.path)} with {changed}"
-            raise InputError("--output", "a new file, or one of the same settings", got, advice)
+        expected = "a new file, or one of the same settings"
+        if made is None:
+            raise InputError("--output", expected, f"{quote_path(self.path)} without settings", advice)
+        if changed := name_changes(made, {**dict.fromkeys(made), **self._settings}):
+            raise InputError("--output", expected, f"{quote_path(self.path)} with {changed}", advice)
 
 
 def _append(file: Any, lines: Sequence[Mapping[str, Any]]) -> None:

@@ -148,7 +148,9 @@ class CiderScorer:
             counted = load_frequencies(self.df_mode)
             return counted.frequency, counted.n_documents
         if self.ref_len is None:
-            fix = "Count the documents with compute_doc_freq() and set ref_len, or give df= a file."
+            fix = (
+                "Add references by += (None, references), call compute_doc_freq() and set ref_len; or give df= a file."
+            )
             raise InputError("cider_scorer.ref_len", "the logarithm of the number of documents", "None", fix)
         documents, counts = math.exp(self.ref_len), self.document_frequency
         # Of a whole number its logarithm comes back to the last bit.
