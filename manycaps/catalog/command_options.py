@@ -144,6 +144,18 @@ def check_options(options: Any) -> None:
                 raise InputError(name, f"{option.least:g} or more{most}", value, "See --help.")
 
 
+def check_left_out(
+    options: Any, expected: str, fix: str, *, of: Collection[str] | None = None, but: Collection[str] = ()
+) -> None:
+    """Raise if an option is given that has no effect beside another one: any, or one of some, but for others."""
+    spelling = {field.name: names_of(field.name, option)[-1] for field, _, option in option_fields(type(options))}
+    for field in dataclasses.fields(options):
+        value, is_meant = getattr(options, field.name), field.name not in but and (of is None or field.name in of)
+        if is_meant and value != field.default:
+            where = spelling.get(field.name, option_flag(field.name))
+            raise InputError(where, expected, quote_value(value), fix)
+
+
 def _are_strings(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str) and all(isinstance(text, str) for text in value)
 

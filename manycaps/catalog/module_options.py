@@ -67,12 +67,11 @@ def assign_module_options(
         module, _, option = target.rpartition(".")
         takers = [name for name in modules if module in ("", name) and option in known[name]]
         if not takers:
-            raise InputError(
-                option_flag(target) if target in named else f"--option {target}",
-                f"an option of {', '.join(modules) or 'a module that runs'}",
-                "one that the command decides itself" if option in but else "none of these",
-                f"They have {', '.join(sorted(set().union(*known.values()))) or 'none'}.",
-            )
+            where = option_flag(target) if target in named else f"--option {target}"
+            expected = f"an option of {', '.join(modules) or 'a module that runs'}"
+            got = "one that the command decides itself" if option in but else "none of these"
+            fix = f"They have {', '.join(sorted(set().union(*known.values()))) or 'none'}."
+            raise InputError(where, expected, got, fix)
         for name in takers:
             assigned[name][option] = value
     return assigned

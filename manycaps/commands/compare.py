@@ -94,14 +94,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def check_no_figures(folder: pathlib.Path) -> None:
     """Raise a ValueError if a folder has figures already."""
-    there = sorted(path.name for path in folder.glob("*") if path.suffix in (".svg", ".pdf"))
-    if there:
-        raise InputError(
-            "--figures",
-            "a folder without figures",
-            f"{folder}, which has {there[0]}",
-            "Choose another, or give --overwrite.",
-        )
+    from manycaps.files.saved_files import check_no_earlier
+
+    there = (path for path in sorted(folder.glob("*")) if path.suffix in (".svg", ".pdf"))
+    check_no_earlier(there, "--figures", "figures")
 
 
 def check_table_format(form: str, columns: Sequence[str] | None) -> None:
@@ -162,21 +158,16 @@ def run(arguments: argparse.Namespace) -> None:
 
     from manycaps.comparison import compare
     from manycaps.comparison.render import OUTPUT_NAMES
-    from manycaps.files.saved_files import check_can_be_written, sole_output
+    from manycaps.files.saved_files import check_can_be_written, check_no_earlier, sole_output
 
     outputs = [arguments.output / name for name in OUTPUT_NAMES]
     with sole_output(arguments.output):
         for path in outputs:
             check_can_be_written(path)
-            if path.exists() and not arguments.overwrite:
-                raise InputError(
-                    "--output",
-                    "a folder without a report",
-                    f"{arguments.output}, which has {path.name}",
-                    "Choose another, or give --overwrite.",
-                )
-        if arguments.figures is not None and not arguments.overwrite:
-            check_no_figures(arguments.figures)
+        if not arguments.overwrite:
+            check_no_earlier(outputs, "--output", "a report")
+            if arguments.figures is not None:
+                check_no_figures(arguments.figures)
         embeddings = arguments.output / EMBEDDINGS if arguments.cache else None
         comparison = compare(options, embeddings=embeddings)
         comparison.save(arguments.output)  # first: a column that it lacks loses nothing

@@ -59,12 +59,8 @@ def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> l
             *(module for module in modules if module not in set_modules),
         ]
     if not modules:
-        raise InputError(
-            "systems",
-            "references, images or videos to compare captions by",
-            "captions alone",
-            "Add -r, --images or --videos.",
-        )
+        expected = "references, images or videos to compare captions by"
+        raise InputError("systems", expected, "captions alone", "Add -r, --images or --videos.")
     return modules
 
 
@@ -86,12 +82,8 @@ def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
             if needed not in there:
                 how = "-r" if needed == "references" else f"--{needed}"
                 lacking = next((row.id for row in rows if _value(row, needed) is None), "")
-                raise InputError(
-                    module,
-                    f"{needed} of every row",
-                    f"none for the id {lacking!r}",
-                    f"Add {how}, or leave {module} out of --metrics.",
-                )
+                fix = f"Add {how}, or leave {module} out of --metrics."
+                raise InputError(module, f"{needed} of every row", f"none for the id {lacking!r}", fix)
 
 
 def _needed_columns(module: str) -> list[str]:
@@ -145,12 +137,8 @@ class CaptionScores:
                 # What is to be done with a module in Python is no option of a command.
                 row = re.match(r"\w+\[(\d+)\]", error.where)
                 place = "" if row is None else f", id {self._rows[int(row[1])].id!r}"
-                raise InputError(
-                    f"{name}, {system}{place}",
-                    error.expected,
-                    error.got,
-                    f"Change these rows, or leave {name} out: -m.",
-                ) from None
+                fix = f"Change these rows, or leave {name} out: -m."
+                raise InputError(f"{name}, {system}{place}", error.expected, error.got, fix) from None
 
     def systems(self, progress: Callable[[], object]) -> list[ScoredSystem]:
         """Score every system by every module, row by row; `progress` is called after each result."""
@@ -285,12 +273,10 @@ def module_options(options: CompareOptions, modules: Sequence[str], distance: st
     for target in given:
         name = target.rpartition(".")[2]
         if not any(name in own for own in effective.values()):
-            raise InputError(
-                option_flag(target) if target in MODEL_OPTIONS else f"--option {target}",
-                "a distance or a metric that takes it",
-                f"{f'--distance {distance} and ' * bool(distance)}{', '.join(_metrics(modules)) or 'no metric'}",
-                "Give others, or leave the option out.",
-            )
+            where = option_flag(target) if target in MODEL_OPTIONS else f"--option {target}"
+            got = f"{f'--distance {distance} and ' * bool(distance)}{', '.join(_metrics(modules)) or 'no metric'}"
+            fix = "Give others, or leave the option out."
+            raise InputError(where, "a distance or a metric that takes it", got, fix)
     return effective
 
 

@@ -69,12 +69,8 @@ def plan(options: PlanOptions) -> PlannedTest:
     warn_of_unread(values.n_unread(), module.load_options)
     covariance = covariances_of(values.columns).mean(axis=0)
     if not covariance[0, 0] > 0:
-        raise InputError(
-            options.pilot[0],
-            "rows with captions at different distances from each other",
-            "none, so that no gap can be found",
-            "Give other rows.",
-        )
+        expected = "rows with captions at different distances from each other"
+        raise InputError(options.pilot[0], expected, "none, so that no gap can be found", "Give other rows.")
     planned = parity_plan(covariance, options.rows or len(rows), options.find, options.power)
     wrong_rows = None if options.wrong is None else _wrong_rows(module, captions, options.wrong, options.power)
     return PlannedTest(planned, options.distance, len(rows), wrong_rows)

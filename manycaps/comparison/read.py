@@ -175,23 +175,24 @@ def name_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: 
     chosen = list(names) if names else [source_name(source) for source in sources]
     if len(chosen) != len(sources):
         raise InputError("--names", f"one name per system ({len(sources)})", len(chosen), "Give as many.")
-    for name in chosen:
-        if not name.strip() or not name.isprintable():
-            raise InputError("--names", "names that can be printed", quote_value(name), "Write others.")
-        if name.strip().casefold() in (PEOPLE, DRAWN):
-            raise InputError(
-                "--names",
-                "names of systems",
-                f"{quote_value(name)}, which stands for the human captions in the answer",
-                "Give the system another name with --names.",
-            )
-    if len(set(chosen)) < len(chosen):
-        raise InputError("--names", "different names", chosen, "Give each system its own with --names.")
+    check_system_names(chosen, "--names", "Give the system another name with --names.")
     systems = dict(zip(chosen, sources, strict=True))
     if baseline is not None and baseline not in systems:
         raise InputError("--baseline", f"one of {', '.join(chosen)}", f"{baseline!r}", "Check the spelling.")
     first = baseline or chosen[0]
     return {first: systems[first], **systems}
+
+
+def check_system_names(names: Sequence[str], where: str, fix: str) -> None:
+    """Raise unless systems have different names that can be printed, none of which stands for the human captions."""
+    for name in names:
+        if not name.strip() or not name.isprintable():
+            raise InputError(where, "names that can be printed", quote_value(name), fix)
+        if name.strip().casefold() in (PEOPLE, DRAWN):
+            got = f"{quote_value(name)}, which stands for the human captions in the answer"
+            raise InputError(where, "names of systems", got, fix)
+    if len(set(names)) < len(names):
+        raise InputError(where, "different names", ", ".join(names), fix)
 
 
 def systems_of_table(
@@ -351,12 +352,9 @@ def with_drawn_people(rows: Sequence[SystemRow], n_captions: int, seed: int) -> 
     for row in rows:
         people = row.references or []
         if len(people) < n_captions + 2:
-            raise InputError(
-                "--people",
-                f"at least {n_captions + 2} human captions in every row, {n_captions} to draw and two to compare with",
-                f"{len(people)} for the id {row.id!r}",
-                "Draw fewer, or leave such rows out.",
-            )
+            least = f"{n_captions + 2} human captions in every row, {n_captions} to draw and two to compare with"
+            got = f"{len(people)} for the id {row.id!r}"
+            raise InputError("--people", f"at least {least}", got, "Draw fewer, or leave such rows out.")
         order = [i for _, i in sorted((random_key((row.id, i), seed), i) for i in range(len(people)))]
         drawn, others = ([people[i] for i in sorted(places)] for places in (order[:n_captions], order[n_captions:]))
         changed.append(row._replace(captions={**row.captions, DRAWN: drawn}, references=others))
@@ -426,12 +424,10 @@ def check_same_ids(name: str, ids: Sequence[str], baseline: str, expected: Seque
     for what, some, others in (("none with", expected, set(ids)), ("one more, with", ids, set(expected))):
         different = [row_id for row_id in some if row_id not in others]
         if different:
-            raise InputError(
-                name,
-                f"the rows of {baseline}",
-                f"{what} the id {different[0]!r} ({len(different)} such rows in all)",
-                "Give all systems the same rows, or compare those that all have: --common-rows.",
-            ).with_advice(_in_what_they_differ(ids, expected))
+            got = f"{what} the id {different[0]!r} ({len(different)} such rows in all)"
+            fix = "Give all systems the same rows, or compare those that all have: --common-rows."
+            error = InputError(name, f"the rows of {baseline}", got, fix)
+            raise error.with_advice(_in_what_they_differ(ids, expected))
 
 
 def _in_what_they_differ(ids: Sequence[str], expected: Sequence[str]) -> str:
@@ -446,12 +442,8 @@ def _check_same_references(
 ) -> None:
     different = [key for key, row in expected.items() if rows[key].references != row.references]
     if different:
-        raise InputError(
-            f"{name}, id {different[0]!r}",
-            f"the references of {baseline}",
-            f"others ({len(different)} such rows in all)",
-            "Give the references once, with -r.",
-        )
+        where, got = f"{name}, id {different[0]!r}", f"others ({len(different)} such rows in all)"
+        raise InputError(where, f"the references of {baseline}", got, "Give the references once, with -r.")
 
 
 def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | None:

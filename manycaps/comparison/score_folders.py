@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.catalog.command_options import option_flag
+from manycaps.catalog.command_options import check_left_out
 from manycaps.catalog.modules import MODULES, ROW_VALUES
 from manycaps.comparison.compare_options import MODEL_OPTIONS, CompareOptions
 from manycaps.comparison.read import (
@@ -66,14 +66,8 @@ OF_CAPTIONS = (
 
 def read_scores(folders: Mapping[str, str], options: CompareOptions) -> ReadScores:
     """Read the scores that `manycaps score` wrote, and the captions if they are asked for."""
-    for name in OF_CAPTIONS:
-        if getattr(options, name):
-            raise InputError(
-                option_flag(name),
-                "none with folders of scores",
-                f"{getattr(options, name)!r}",
-                "Leave it out: their captions are scored already.",
-            )
+    fix = "Leave it out: their captions are scored already."
+    check_left_out(options, "none with folders of scores", fix, of=OF_CAPTIONS)
     systems, rows = read_score_folders(folders, options.metrics)
     if options.with_captions:
         rows = folder_rows(folders, [row.id for row in rows])
@@ -121,12 +115,8 @@ def _read_folder(path: str) -> ScoreFolder:
     summary = pathlib.Path(path) / "summary.json"
     files = sorted((pathlib.Path(path) / "rows").glob("*.parquet"))
     if not summary.is_file() or not files:
-        raise InputError(
-            path,
-            "a finished run",
-            f"no {('rows' if summary.is_file() else summary.name)}",
-            "Give the same `manycaps score` command again.",
-        )
+        got = f"no {'rows' if summary.is_file() else summary.name}"
+        raise InputError(path, "a finished run", got, "Give the same `manycaps score` command again.")
     run = RunFolder(path)
     for part in range(len(files)):
         if run.report("score", part) is not None:  # else the parts have been deleted: their work is done
@@ -147,12 +137,7 @@ def _read_folder(path: str) -> ScoreFolder:
     ids = rows.column("id").to_pylist()
     twice = next((row_id for row_id, n in collections.Counter(ids).items() if n > 1), None)
     if twice is not None:
-        raise InputError(
-            f"{path}, id {twice!r}",
-            "every id once",
-            "it twice",
-            "Give the rows ids of their own, and score them again.",
-        )
+        raise InputError(f"{path}, id {twice!r}", "every id once", "it twice", f"Change the ids. {SCORE_AGAIN}")
     return ScoreFolder(path, ids, rows, {module: without_null(result) for module, result in results.items()})
 
 
@@ -164,12 +149,8 @@ def _check_same_scoring(folder: ScoreFolder, baseline: ScoreFolder, modules: Seq
             raise InputError(folder.path, f"scores of {module}", f"scores of {known}", f"Score it by {module}.")
         expected, got = (system.results[module]["signature"] for system in (baseline, folder))
         if got != expected:
-            raise InputError(
-                folder.path,
-                f"{module} as in {baseline.path}, {expected}",
-                got,
-                "Score both with the same options and versions.",
-            )
+            fix = "Score both with the same options and versions."
+            raise InputError(folder.path, f"{module} as in {baseline.path}, {expected}", got, fix)
 
 
 def _values(folder: ScoreFolder, keys: Sequence[str], order: np.ndarray) -> dict[str, np.ndarray]:
@@ -180,12 +161,11 @@ def _values(folder: ScoreFolder, keys: Sequence[str], order: np.ndarray) -> dict
         bad = np.flatnonzero(~np.isfinite(column) & (key not in OF_PAIRS))
         if bad.size:
             row_id = folder.ids[order[bad[0]]]
-            raise InputError(
+            where, got = (
                 f"{folder.path}: {key}[{bad[0]}] (id {row_id!r})",
-                "a finite number",
                 f"{column[bad[0]]} ({bad.size} such rows in all)",
-                "See rejected.jsonl; fix the rows, or leave them out of all systems.",
             )
+            raise InputError(where, "a finite number", got, "Fix these rows, or leave them out of all systems.")
         values[key] = column
     return values
 

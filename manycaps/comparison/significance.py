@@ -235,19 +235,12 @@ def _shared_metrics(scores: SystemScores, has_equal_sizes: bool) -> list[RowValu
     if not has_equal_sizes:
         metrics = [metric for metric in metrics if metric.is_per_candidate]
     if not metrics and not has_equal_sizes and not scores.parity:
-        raise InputError(
-            systems[0].name,
-            "all systems to give equally many captions of a row",
-            "different numbers",
-            "The values of sets depend on them: draw equally many, or add a metric of single captions.",
-        )
+        expected = "all systems to give equally many captions of a row"
+        fix = "The values of sets depend on them: draw equally many, or add a metric of single captions."
+        raise InputError(systems[0].name, expected, "different numbers", fix)
     if not metrics and not scores.parity:
-        raise InputError(
-            systems[0].name,
-            "a metric that all systems were scored by",
-            "none",
-            "Score them by the same metrics; human_parity takes two references or more in every row.",
-        )
+        fix = "Score them by the same metrics; human_parity takes two references or more in every row."
+        raise InputError(systems[0].name, "a metric that all systems were scored by", "none", fix)
     return metrics
 
 

@@ -15,6 +15,7 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from manycaps.catalog.command_options import check_left_out
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.files.result_tables import finite
 from manycaps.kit.errors import InputError, quote_path, quote_value
@@ -46,15 +47,8 @@ def is_report(systems: Sequence[str]) -> bool:
 
 def check_report_options(options: CompareOptions) -> None:
     """Raise if an option is given that a finished comparison cannot follow."""
-    for field in dataclasses.fields(CompareOptions):
-        value = getattr(options, field.name)
-        if field.name not in OF_SHOWING and value != field.default:
-            raise InputError(
-                f"--{field.name.replace('_', '-')}",
-                "none beside a report, whose numbers are fixed",
-                quote_value(value),
-                "Leave it out, or compare the captions again.",
-            )
+    expected, fix = "none beside a report, whose numbers are fixed", "Leave it out, or compare the captions again."
+    check_left_out(options, expected, fix, but=OF_SHOWING)
 
 
 def as_files(comparison: "Comparison", *, are_asked_for: bool) -> dict[str, str]:

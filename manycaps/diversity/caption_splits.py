@@ -165,12 +165,8 @@ def as_shares(shares: Mapping[str, float]) -> dict[str, float]:
         if not 0 <= share < 1:
             raise InputError(f"--{name}", "a share from 0 to below 1", share, "Write 10% as 0.1.")
     if not 0 < sum(shares.values()) < 1:
-        raise InputError(
-            "--test",
-            "shares above 0 that leave rows for training",
-            f"{sum(shares.values()):g} together",
-            "Write 10% as 0.1.",
-        )
+        got = f"{sum(shares.values()):g} together"
+        raise InputError("--test", "shares above 0 that leave rows for training", got, "Write 10% as 0.1.")
     return {name: share for name, share in shares.items() if share > 0}
 
 
@@ -183,12 +179,9 @@ def check_distinct_rows(rows: Sequence[CaptionRow], source: str) -> None:
         for number, row in enumerate(rows):
             value = getattr(row, role)
             if value is not None and first.setdefault(value, number) != number:
-                raise InputError(
-                    f"{role}[{number}]",
-                    "a unique value",
-                    f"the value of row {first[value]} ({quote_value(value)})",
-                    "Put all captions of an image into one row, else it is in two splits.",
-                )
+                got = f"the value of row {first[value]} ({quote_value(value)})"
+                fix = "Put all captions of an image into one row, else it is in two splits."
+                raise InputError(f"{role}[{number}]", "a unique value", got, fix)
 
 
 def split_summary(

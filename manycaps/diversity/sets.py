@@ -164,12 +164,10 @@ def read_sources(
         for what, some, other in (("none", first, name), ("one more,", name, first)):
             missing = [row_id for row_id in rows[some] if row_id not in rows[other]]
             if missing:
-                raise InputError(
-                    sources[name],
-                    f"the rows of {sources[first]}, since --sets compares them row by row",
-                    f"{what} with the id {missing[0]!r} ({len(missing):,} such rows)",
-                    "Give all sources the same rows, or measure them one at a time.",
-                )
+                expected = f"the rows of {sources[first]}, since --sets compares them row by row"
+                got = f"{what} with the id {missing[0]!r} ({len(missing):,} such rows)"
+                fix = "Give all sources the same rows, or measure them one at a time."
+                raise InputError(sources[name], expected, got, fix)
     ids = list(rows[first])
     return SourceRows(ids, {name: [of_source[row_id] for row_id in ids] for name, of_source in rows.items()})
 

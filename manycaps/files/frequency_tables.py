@@ -71,12 +71,8 @@ def write_ngram_counts(
     trigrams = {trigram: count for trigram, count in counts.items() if count >= least}
     table = {"n_captions": n_captions, "tokenizer": recorded_name(tokenizer), "trigrams": trigrams}
     if not trigrams:
-        raise InputError(
-            file,
-            f"trigrams that occur {least} times",
-            f"none in {n_captions:,} captions",
-            "Lower --least, or give more captions.",
-        )
+        fix = "Lower --least, or give more captions."
+        raise InputError(file, f"trigrams that occur {least} times", f"none in {n_captions:,} captions", fix)
     write_text_atomically(output, json.dumps(table))
     return table
 

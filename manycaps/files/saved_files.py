@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from manycaps.kit.errors import InputOSError, quote_path, quote_value
+from manycaps.kit.errors import InputError, InputOSError, quote_path, quote_value
 from manycaps.kit.files import write_folder
 
 
@@ -63,6 +63,20 @@ def name_changes(saved: Mapping[str, Any], given: Mapping[str, Any]) -> str:
         for name, value in given.items()
         if saved.get(name) != value
     )
+
+
+def check_same_run(where: object, expected: str, saved: Mapping[str, Any], given: Mapping[str, Any], fix: str) -> None:
+    """Raise if an earlier run saved other values than those that are given."""
+    if changed := name_changes(saved, given):
+        raise InputError(where, expected, changed, fix)
+
+
+def check_no_earlier(paths: Iterable[pathlib.Path], option: str, what: str) -> None:
+    """Raise at the first of the files of an option's folder that an earlier run has written."""
+    for path in paths:
+        if path.exists():
+            fix = "Choose another, or give --overwrite."
+            raise InputError(option, f"a folder without {what}", f"{path.parent}, which has {path.name}", fix)
 
 
 def check_path(path: pathlib.Path, where: str = "") -> None:

@@ -47,16 +47,11 @@ def load_rows(name: str, data: pathlib.Path | None, limit: int | None) -> list[d
         else:
             released = _released_rows(name, data)
             rows = list(itertools.islice(_local_rows(data) if released is None else released, limit))
+    except InputError:
+        raise
     except Exception as error:  # datasets, huggingface_hub, pandas, pyarrow and gzip each raise their own
-        if isinstance(error, InputError):
-            raise
-        cause = error.__cause__ or error
-        raise InputError(
-            "--data",
-            f"rows of {name}",
-            f"{type(cause).__name__} ({reason_of(cause)})",
-            "Check the files, or the connection to the Hub.",
-        ) from error
+        cause, fix = error.__cause__ or error, "Check the files, or the connection to the Hub."
+        raise InputError("--data", f"rows of {name}", f"{type(cause).__name__} ({reason_of(cause)})", fix) from error
     if not rows:
         raise InputError("--data", "at least one row", "none", "Give the rows of the benchmark.")
     names = dict.fromkeys(column for row in rows for column in row)
@@ -89,12 +84,8 @@ def check_references(rows: Sequence[Mapping[str, Any]], n_references: int | None
                 "--references", f"at most {n}, the references of row {i}", n_references, "Give a smaller number."
             )
         if not row.get("refs"):
-            raise InputError(
-                f"refs[{i}]",
-                "at least one reference for this metric",
-                quote_value(row.get("refs")),
-                "Write them, leave the row out, or give a metric without references.",
-            )
+            fix = "Write them, leave the row out, or give a metric without references."
+            raise InputError(f"refs[{i}]", "at least one reference for this metric", quote_value(row.get("refs")), fix)
 
 
 def without_judged_references(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -116,12 +107,8 @@ def without_judged_references(rows: Sequence[Mapping[str, Any]]) -> list[dict[st
             else:
                 references.append(text)
         if not references:
-            raise InputError(
-                f"refs[{i}]",
-                "a reference that is not a judged caption of the image",
-                f"none of {len(row['refs'])}",
-                "Give more references, or leave the rows of this image out.",
-            )
+            got, fix = f"none of {len(row['refs'])}", "Give more references, or leave the rows of this image out."
+            raise InputError(f"refs[{i}]", "a reference that is not a judged caption of the image", got, fix)
         kept.append({**row, "refs": references})
     return kept
 
@@ -162,12 +149,8 @@ def _check_row(row: Mapping[str, Any], i: int) -> None:
     if "human_score" in row:
         judgements = row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]]
         if not all(value is None or _is_number(value) for value in judgements):
-            raise InputError(
-                f"human_score[{i}]",
-                "a number or a list of numbers",
-                quote_value(row["human_score"]),
-                "Write numbers, or leave the row out.",
-            )
+            got, fix = quote_value(row["human_score"]), "Write numbers, or leave the row out."
+            raise InputError(f"human_score[{i}]", "a number or a list of numbers", got, fix)
 
 
 def _is_number(value: Any) -> bool:

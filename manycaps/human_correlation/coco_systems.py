@@ -28,22 +28,15 @@ def system_rows(folder: pathlib.Path) -> dict[str, list[dict[str, Any]]]:
     annotations = [path for path, content in contents.items() if isinstance(content, Mapping)]
     systems = [path for path, content in contents.items() if isinstance(content, list)]
     if len(annotations) != 1 or not systems:
-        raise InputError(
-            "--data",
-            f"one file of annotations and at least one list of captions in {quote_path(folder)}",
-            f"{len(annotations)} and {len(systems)}",
-            ADVICE,
-        )
+        expected = f"one file of annotations and at least one list of captions in {quote_path(folder)}"
+        raise InputError("--data", expected, f"{len(annotations)} and {len(systems)}", ADVICE)
     rows = {path: _rows_by_image(path, annotations[0]) for path in systems}
     images = list(rows[systems[0]])
     for path in systems:
         if set(rows[path]) != set(images):
-            raise InputError(
-                quote_path(path),
-                f"captions of the {len(images)} images of {systems[0].name}",
-                f"{len(rows[path])} others or fewer",
-                "Give all systems the same images.",
-            )
+            expected = f"captions of the {len(images)} images of {systems[0].name}"
+            got = f"{len(rows[path])} others or fewer"
+            raise InputError(quote_path(path), expected, got, "Give all systems the same images.")
     return {path.stem: [rows[path][image] for image in images] for path in systems}
 
 

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from manycaps.kit.errors import InputError, as_input_errors
+from manycaps.kit.errors import InputError, as_input_errors, quote_value
 from manycaps.kit.files import is_regular_file, open_text_bytes
 
 # Files of the release: captions ("image.jpg#k", tab, caption), which may be compressed, and judgements (image, caption
@@ -53,12 +53,9 @@ def _judged_rows(
     for where, (image, caption_id, *fields) in _fields(folder / name, 5):
         ratings = ratings_of(fields)
         if image not in references or caption_id not in captions or not ratings:
-            raise InputError(
-                where,
-                f"an image and a caption of {CAPTIONS_NAME} and {what}",
-                f"{' '.join((image, caption_id, *fields))[:100]!r}",
-                "Take the files as they were released.",
-            )
+            expected = f"an image and a caption of {CAPTIONS_NAME} and {what}"
+            got = quote_value(" ".join((image, caption_id, *fields)))
+            raise InputError(where, expected, got, "Take the files as they were released.")
         judged = {"img": str(images / image), "cand": captions[caption_id], "refs": references[image]}
         rows.append({**judged, "human_score": ratings})
     return rows

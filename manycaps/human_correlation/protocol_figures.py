@@ -30,14 +30,10 @@ def judge_correlations(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
     """
     numbers = [row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]] for row in rows]
     for i, judgements in enumerate(numbers):
-        expected = max(len(numbers[0]), 1)
-        if len(judgements) != expected or any(value is None or math.isnan(value) for value in judgements):
-            raise InputError(
-                f"human_score[{i}]",
-                f"{expected} judgements as in row 0",
-                quote_value(judgements),
-                "Each judge is compared with the scores alone.",
-            )
+        n_judges = max(len(numbers[0]), 1)
+        if len(judgements) != n_judges or any(value is None or math.isnan(value) for value in judgements):
+            expected, fix = f"{n_judges} judgements as in row 0", "Each judge is compared with the scores alone."
+            raise InputError(f"human_score[{i}]", expected, quote_value(judgements), fix)
     judges = np.array(numbers, dtype=np.float64).T  # (n_judges, n_rows)
     scores = np.asarray(np.round(score(rows, [row["cand"] for row in rows]), SCORE_DECIMALS), dtype=np.float64)
     coefficients = {

@@ -63,12 +63,8 @@ def scorer_of(module: Any, key: str | None, sign: float, n_references: int | Non
         for column, name in (("images", "img"), ("videos", "video")):
             if column in columns:
                 if any(row.get(name) is None for row in rows):
-                    raise InputError(
-                        "--data",
-                        f"the column {name} for a metric of {column}",
-                        "rows without it",
-                        "Give a table with it.",
-                    )
+                    expected = f"the column {name} for a metric of {column}"
+                    raise InputError("--data", expected, "rows without it", "Give a table with it.")
                 given[column] = [
                     row[name] if name == "img" else video_value(row[name], row.get("part")) for row in rows
                 ]
@@ -273,12 +269,8 @@ def correlate(options: CorrelationOptions) -> str:
     """
     benchmark = BENCHMARKS[options.benchmark]
     if options.references is not None and benchmark.kind == "paragraphs":
-        raise InputError(
-            "--references",
-            f"none for {options.benchmark}, whose sentences have the references of their time",
-            options.references,
-            "Leave it out.",
-        )
+        expected = f"none for {options.benchmark}, whose sentences have the references of their time"
+        raise InputError("--references", expected, options.references, "Leave it out.")
     metrics = load_metrics(options)
     first = metrics[0]
     take_references = any("references" in metric.columns for metric in metrics)
@@ -286,12 +278,8 @@ def correlate(options: CorrelationOptions) -> str:
         raise InputError("--references", "a metric that takes some", first.title, "Leave it out.")
     if benchmark.kind == "systems":
         if len(metrics) > 1:
-            raise InputError(
-                "--against",
-                "a benchmark of judged captions",
-                f"{options.benchmark}, which has too few systems for a test",
-                "Leave it out.",
-            )
+            got = f"{options.benchmark}, which has too few systems for a test"
+            raise InputError("--against", "a benchmark of judged captions", got, "Leave it out.")
         systems = {system: rows[: options.limit] for system, rows in system_rows(_folder(options.data)).items()}
         for image_rows in systems.values():
             check_references(image_rows, options.references)

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special
 
+from manycaps.catalog.command_options import check_left_out
 from manycaps.files.caption_tables import table_records
-from manycaps.files.caption_tables.columns import ID_COLUMNS
+from manycaps.files.caption_tables.columns import ID_COLUMNS, no_column
 from manycaps.files.caption_tables.ids import check_ids_meet
 from manycaps.files.result_tables import Cell, Table, finite, without_null, write_table
 from manycaps.human_correlation.agreement import CONFIDENCE, Coefficient, correlation_interval, kendall, spearman
@@ -144,12 +145,8 @@ def read_ratings(path: pathlib.Path, scales: Sequence[str] | None = None) -> Rat
     chosen = list(scales) if scales else [name for name in names if name not in (system, row)]
     missing = [name for name in chosen if name not in names]
     if system is None or not chosen or missing:
-        raise InputError(
-            quote_path(path),
-            f"the columns system and {', '.join(missing) or 'one or more of numbers'}",
-            ", ".join(map(quote_value, names)) or "no row",
-            "Name them so, and the row of a rated caption id.",
-        )
+        expected = f"the columns system and {', '.join(missing) or 'one or more of numbers'}"
+        raise no_column(quote_path(path), expected, names, "Name them so, and the row of a rated caption id.")
     rated: dict[tuple[str, str], list[list[float]]] = {}
     first: dict[tuple[str, str], int] = {}
     for i, record in enumerate(records):
@@ -181,12 +178,9 @@ def _rating(value: Any, scale: str, i: int) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.inf
     if abs(number) > LARGEST_SIZE:
-        raise InputError(
-            f"{scale}[{i}]",
-            "a number" if math.isinf(number) else f"a number of size at most {LARGEST_SIZE:g}",
-            quote_value(value),
-            "Correct it, leave the cell empty, or name the columns of ratings with --scales.",
-        )
+        expected = "a number" if math.isinf(number) else f"a number of size at most {LARGEST_SIZE:g}"
+        fix = "Correct it, leave the cell empty, or name the columns of ratings with --scales."
+        raise InputError(f"{scale}[{i}]", expected, quote_value(value), fix)
     return number
 
 
@@ -206,14 +200,7 @@ def system_numbers(options: RatingOptions, ratings: Ratings) -> tuple[list[str],
         got = "none" if not options.systems else f"{reports[0]} and others"
         raise InputError("systems", "captions, folders of scores, or one report of compare", got, "See --help.")
     if reports:
-        used = [name for name in OF_COMPARE if getattr(options, name)]
-        if used:
-            raise InputError(
-                f"--{used[0].replace('_', '-')}",
-                "none with a report",
-                f"{getattr(options, used[0])!r}",
-                "Give it to `manycaps compare`.",
-            )
+        check_left_out(options, "none with a report", "Give it to `manycaps compare`.", of=OF_COMPARE)
         path = pathlib.Path(reports[0]) / REPORT
         with as_input_errors(quote_path(path), "a report of `manycaps compare`", "Run it again."):
             ids, numbers = numbers_of(read_json(path, "systems", "Run `manycaps compare` again."))
@@ -290,12 +277,9 @@ def check_names(ratings: Ratings, column: str, known: Collection[str], expected:
     unknown = {name: i for name, i in names.items() if name not in known}
     if unknown:
         name, i = list(unknown.items())[-1]
-        raise InputError(
-            f"{column}[{i}] of --ratings",
-            expected,
-            f"{quote_value(name)} ({len(unknown)} such in all)",
-            "Check the spelling, or name the systems with --names, or leave out what is not compared.",
-        )
+        got = f"{quote_value(name)} ({len(unknown)} such in all)"
+        fix = "Check the spelling, or name the systems with --names, or leave out what is not compared."
+        raise InputError(f"{column}[{i}] of --ratings", expected, got, fix)
 
 
 def check_rated(ratings: Ratings, systems: Collection[str]) -> None:
@@ -303,12 +287,9 @@ def check_rated(ratings: Ratings, systems: Collection[str]) -> None:
     check_names(ratings, "system", systems, f"one of {', '.join(systems)}")
     n_systems, n_captions = len({system for system, _ in ratings.means}), len(ratings.means)
     if not ratings.has_rows and n_systems < LEAST_SYSTEMS:
-        raise InputError(
-            "--ratings",
-            f"ratings of {LEAST_SYSTEMS} systems or more",
-            f"{n_systems}, whose order agrees with any other one by chance too often",
-            "Give ratings of captions, with a column id.",
-        )
+        got = f"{n_systems}, whose order agrees with any other one by chance too often"
+        fix = "Give ratings of captions, with a column id."
+        raise InputError("--ratings", f"ratings of {LEAST_SYSTEMS} systems or more", got, fix)
     if ratings.has_rows and n_captions < LEAST_CAPTIONS:
         raise InputError("--ratings", f"{LEAST_CAPTIONS} rated captions or more", n_captions, "Give more.")
 

@@ -58,12 +58,9 @@ def video_value(path: str, part: tuple[float, float] | None = None) -> Any:
     with as_input_errors(quote_path(path), "an array of frame features", "Save it with numpy.save."):
         features = np.load(path, allow_pickle=False)
     if features.ndim != 2 or not features.size or not np.issubdtype(features.dtype, np.floating):
-        raise InputError(
-            quote_path(path),
-            "a floating-point array of shape (n_frames, d)",
-            f"{features.dtype} of shape {features.shape}",
-            "Save one row for each frame.",
-        )
+        got = f"{features.dtype} of shape {features.shape}"
+        expected = "a floating-point array of shape (n_frames, d)"
+        raise InputError(quote_path(path), expected, got, "Save one row for each frame.")
     if part is not None:
         start, end = (int(share * len(features)) for share in part)
         start = min(start, len(features) - 1)
@@ -80,20 +77,14 @@ def vatex_eval_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     n_rows = len(candidates)
     shapes = [array.shape for array in (candidates, references, videos)]
     if candidates.ndim != 1 or references.ndim != 2 or videos.shape != (n_rows,) or len(references) != n_rows:
-        raise InputError(
-            quote_path(folder),
-            "n captions, n lists of references and n names of videos",
-            f"the shapes {', '.join(map(str, shapes))}",
-            "Take the files as they were released.",
-        )
+        got = f"the shapes {', '.join(map(str, shapes))}"
+        expected = "n captions, n lists of references and n names of videos"
+        raise InputError(quote_path(folder), expected, got, ADVICE)
     is_real = scores.dtype.kind in "fiu"
     if scores.size != N_JUDGES * n_rows or not is_real or not np.isfinite(scores).all():
-        raise InputError(
-            quote_path(folder / "human_scores.npy"),
-            f"{N_JUDGES} finite numbers for each of the {n_rows} captions",
-            f"{scores.size} of {scores.dtype}",
-            "Take the files as they were released.",
-        )
+        where, got = quote_path(folder / "human_scores.npy"), f"{scores.size} of {scores.dtype}"
+        expected = f"{N_JUDGES} finite numbers for each of the {n_rows} captions"
+        raise InputError(where, expected, got, ADVICE)
     # The judgements of the first judge, then of the second, and so on.
     by_caption = scores.reshape(N_JUDGES, n_rows).T.astype(np.float64)
     return [
@@ -139,12 +130,8 @@ def activitynet_foil_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
         with as_input_errors(where, "a right and a foil paragraph, times and references", ADVICE):
             rows.append(_row(folder, video, right[video], foil[video], first[video], second[video]))
         if len(rows[-1]["better"]) != len(rows[-1]["worse"]):
-            raise InputError(
-                where,
-                f"as many foil sentences as right ones ({len(rows[-1]['better'])})",
-                len(rows[-1]["worse"]),
-                ADVICE,
-            )
+            expected = f"as many foil sentences as right ones ({len(rows[-1]['better'])})"
+            raise InputError(where, expected, len(rows[-1]["worse"]), ADVICE)
     return rows
 
 

@@ -10,6 +10,7 @@ import datasets
 import numpy as np
 
 from manycaps.files.caption_tables import table_records
+from manycaps.files.caption_tables.columns import no_column
 from manycaps.kit.arrays import map_in_order
 from manycaps.kit.clip_encoder import with_prompt
 from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value
@@ -98,12 +99,8 @@ def _check_objects(path: pathlib.Path) -> None:
     """Raise unless a file of JSON holds objects: other content would crash pyarrow."""
     for i, values in enumerate(table_records(path)):
         if set(values) == {"captions"}:
-            raise InputError(
-                f"{quote_value(str(path))}, row {i}",
-                "values by the names of columns",
-                "captions alone",
-                "Write an object with an image and a caption.",
-            )
+            where, fix = f"{quote_path(path)}, row {i}", "Write an object with an image and a caption."
+            raise InputError(where, "values by the names of columns", "captions alone", fix)
 
 
 def examine_rows(
@@ -129,12 +126,8 @@ def examine_rows(
     for column, kind in kinds.items():
         if column not in data_set.column_names:
             rename = f"Rename the one that holds them: data_set.rename_column(..., {column!r})."
-            raise InputError(
-                f"{split} {column}",
-                f"a column of {kind}",
-                f"the columns {', '.join(data_set.column_names)}",
-                ADVICE.get(column, rename),
-            )
+            where, fix = f"{split} {column}", ADVICE.get(column, rename)
+            raise no_column(where, f"a column of {kind}", data_set.column_names, fix)
     _check_count(split, "rows", len(data_set), least_images)
     texts = {
         column: caption_texts(data_set[column], split, column) for column, kind in kinds.items() if kind == "captions"
@@ -172,12 +165,8 @@ def caption_texts(values: Iterable[Any], split: str, column: str) -> list[str]:
     if bad:
         got = texts[bad[0]]
         advice = "Give every caption a row of its own." if isinstance(got, list) else "Leave those rows out."
-        raise InputError(
-            f"{split} {column}[{bad[0]}]",
-            "a caption",
-            f"{got!r:.80} (in all {len(bad)} of {len(texts)} rows have none)",
-            ADVICE.get(column, advice),
-        )
+        got = f"{got!r:.80} (in all {len(bad)} of {len(texts)} rows have none)"
+        raise InputError(f"{split} {column}[{bad[0]}]", "a caption", got, ADVICE.get(column, advice))
     return texts
 
 

@@ -85,12 +85,9 @@ def symmetric_info_nce(images: torch.Tensor, texts: torch.Tensor, scale: torch.T
     2.7726
     """
     if images.ndim != 2 or images.shape != texts.shape:
-        raise InputError(
-            "texts",
-            "features of shape (n, d) as the images have",
-            f"{tuple(texts.shape)} beside {tuple(images.shape)}",
-            "Row i of both belongs together.",
-        )
+        got = f"{tuple(texts.shape)} beside {tuple(images.shape)}"
+        expected = "features of shape (n, d) as the images have"
+        raise InputError("texts", expected, got, "Row i of both belongs together.")
     logits = scale * (_unit(images) @ _unit(texts).T)  # (n, n)
     # log(exp(a) / sum exp(b)) = a - logsumexp(b), over the row and over the column of each pair
     return (logits.logsumexp(dim=1) + logits.logsumexp(dim=0) - 2 * logits.diagonal()).mean()

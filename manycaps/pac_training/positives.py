@@ -19,7 +19,8 @@ import torch
 from tqdm import tqdm
 
 from manycaps.catalog.command_options import check_options
-from manycaps.files.saved_files import make_folder, name_changes, write_atomically, write_text_atomically
+from manycaps.files.caption_tables.columns import no_column
+from manycaps.files.saved_files import check_same_run, make_folder, write_atomically, write_text_atomically
 from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value
 from manycaps.kit.files import check_loaded_tensors, read_json
 from manycaps.kit.images import as_image_source, as_rgb_image
@@ -137,12 +138,8 @@ def load_work(options: PositivesOptions, bar: Any) -> Work:
     names = {options.image_column: IMAGE, options.caption_column: CAPTION}
     for name in names:
         if name not in data_set.column_names:
-            raise InputError(
-                f"{options.split} {name}",
-                "this column",
-                ", ".join(data_set.column_names),
-                "See --image-column and --caption-column.",
-            )
+            fix = "See --image-column and --caption-column."
+            raise no_column(f"{options.split} {name}", "this column", data_set.column_names, fix)
     rows, captions = [], []
     for row, value in enumerate(data_set[options.caption_column]):
         for caption in value if isinstance(value, list) else [value]:
@@ -235,12 +232,8 @@ def make_positives(options: PositivesOptions) -> Positives:
         raise InputError("--no-captions", "it without --no-images", "both", "Nothing would be made: leave one out.")
     name = options.name or re.match(r"\w*", options.split).group()  # type: ignore[union-attr]
     if not re.fullmatch(SPLIT_NAME, name):
-        raise InputError(
-            "--name",
-            "letters, digits and underscores, with full stops between them",
-            quote_value(name),
-            "The names of the files begin with it.",
-        )
+        expected = "letters, digits and underscores, with full stops between them"
+        raise InputError("--name", expected, quote_value(name), "The names of the files begin with it.")
     state = accelerate.PartialState(cpu=options.device == "cpu")
     bar = functools.partial(tqdm, disable=not state.is_main_process)
     work = load_work(options, bar)
@@ -275,10 +268,5 @@ def check_shard_inputs(options: PositivesOptions, name: str, work: Work) -> None
         write_text_atomically(path, json.dumps(plan))
     made = read_json(path, str(path), "Delete it and the shards beside it, or give another OUTPUT folder.")
     made = made if isinstance(made, dict) else {}
-    if changed := name_changes(made, plan):
-        raise InputError(
-            options.output,
-            "shards of the same data and options",
-            changed,
-            "Give the same command as before, or another OUTPUT folder.",
-        )
+    fix = "Give the same command as before, or another OUTPUT folder."
+    check_same_run(options.output, "shards of the same data and options", made, plan, fix)

@@ -63,9 +63,6 @@ def check_cached_features(cached: CachedFeatures, name: str) -> None:
             continue
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1) | ~array.any(axis=1))
         if len(bad):
-            raise InputError(
-                f"{name}.{column}[{bad[0]}]",
-                "finite features that are not all 0",
-                f"others in {len(bad)} rows",
-                "Leave those rows out, or cache in float32.",
-            )
+            where, got = f"{name}.{column}[{bad[0]}]", f"others in {len(bad)} rows"
+            fix = "Leave those rows out, or cache in float32."
+            raise InputError(where, "finite features that are not all 0", got, fix)

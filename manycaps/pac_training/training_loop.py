@@ -98,12 +98,8 @@ class RowSchedule:
         self._starts = np.cumsum(self._counts) - self._counts
         self._epoch, self._epoch_rows = -1, np.empty(0, np.int64)
         if len(self._counts) < batch_size:
-            raise InputError(
-                "batch_size",
-                f"at most the {len(self._counts)} different images of the training rows",
-                batch_size,
-                "Give more images or a smaller batch.",
-            )
+            expected = f"at most the {len(self._counts)} different images of the training rows"
+            raise InputError("batch_size", expected, batch_size, "Give more images or a smaller batch.")
 
     @property
     def iterations_per_epoch(self) -> int:
@@ -292,9 +288,5 @@ class Training:
             raise self._divergence_error(f"{kind} loss", str(loss))
 
     def _divergence_error(self, what: str, got: str) -> ValueError:
-        return InputError(
-            what,
-            "a finite value",
-            f"{got} after {self.iteration} iterations",
-            "Use a lower learning rate, or look for damaged features.",
-        )
+        fix = "Use a lower learning rate, or look for damaged features."
+        return InputError(what, "a finite value", f"{got} after {self.iteration} iterations", fix)

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from manycaps.catalog.command_options import check_options, options_of
 from manycaps.files.result_tables import finite, markdown_table
-from manycaps.files.saved_files import make_folder, name_changes, write_atomically, write_text_atomically
+from manycaps.files.saved_files import check_same_run, make_folder, write_atomically, write_text_atomically
 from manycaps.kit.clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Checkpoint, find_checkpoint, variant_name
 from manycaps.kit.clip_model import ClipModel, Weights, build_network, merge_lora, read_weights, write_safetensors
 from manycaps.kit.clip_pac import PAC_PROMPT
@@ -137,12 +137,8 @@ def caches_features(options: TrainOptions) -> bool:
     """Return whether the encoders run once; by default whenever the features never change."""
     change = options.lora_rank > 0 or options.augment
     if options.cache_features and change:
-        raise InputError(
-            "--cache-features",
-            "it without --lora-rank and --augment, which change the features at every step",
-            "both",
-            "Leave one out.",
-        )
+        expected = "it without --lora-rank and --augment, which change the features at every step"
+        raise InputError("--cache-features", expected, "both", "Leave one out.")
     return not change if options.cache_features is None else bool(options.cache_features)
 
 
@@ -205,13 +201,9 @@ def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) ->
         return
     state, recipe = read_state(path), dataclasses.asdict(training.recipe)
     given = facts | {name: value for name, value in recipe.items() if name not in ("patience", "max_iterations")}
-    if changed := name_changes(state["facts"] | state["training"]["recipe"], given):
-        raise InputError(
-            path,
-            "the state of a training with the same data and options",
-            changed,
-            "Give the same command as before, or another OUTPUT folder.",
-        )
+    expected = "the state of a training with the same data and options"
+    fix = "Give the same command as before, or another OUTPUT folder."
+    check_same_run(path, expected, state["facts"] | state["training"]["recipe"], given, fix)
     training.load_state(state["training"])
 
 

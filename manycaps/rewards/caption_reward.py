@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from manycaps.files.result_tables import finite_numbers
+from manycaps.kit.errors import check_n_rows, check_places
 
 from ..kit.arrays import Floats, as_list
 from ..kit.errors import InputError, InputTypeError, quote_value
@@ -178,21 +179,12 @@ class CaptionReward:
             references = as_references(columns.get("references"), "references")
         images = self._image_column(columns, "images")
         for name, column in (("references", references), ("images", images)):
-            if column is not None and len(column) != len(rows):
-                raise InputError(
-                    name,
-                    f"one row for each of the {len(rows)} rows of candidates",
-                    len(column),
-                    "Row i of both belongs together.",
-                )
+            if column is not None:
+                check_n_rows(name, len(column), "candidates", len(rows))
         sizes = [len(row) for row in rows]
-        if len(set(sizes)) > 1:
-            raise InputError(
-                f"candidates[{next((i for i, size in enumerate(sizes) if size != sizes[0]))}]",
-                f"{sizes[0]} texts as in row 0",
-                "another number",
-                "Sample equally many for every row.",
-            )
+        others = [i for i, size in enumerate(sizes) if size != sizes[0]]
+        fix = "Sample equally many for every row."
+        check_places(others, "candidates", f"{sizes[0]} texts as in row 0", "another number", fix)
         self.check_sizes(sizes, "candidates")
         return np.stack(self._rewards(RewardedRows(rows, references, images)))
 
@@ -312,23 +304,15 @@ def check_column_lengths(n_completions: int, **columns: Sequence[Any] | None) ->
     """Raise unless every given column has one value for each completion."""
     for name, values in columns.items():
         if values is not None and len(values) != n_completions:
-            raise InputError(
-                name,
-                f"one value for each of the {n_completions} completions",
-                len(values),
-                "Repeat a row's value for each of its completions.",
-            )
+            expected = f"one value for each of the {n_completions} completions"
+            raise InputError(name, expected, len(values), "Repeat a row's value for each of its completions.")
 
 
 def as_references(column: Any, name: str) -> list[list[str]]:
     """Return a column of references as lists of texts."""
     if column is None:
-        raise InputError(
-            name,
-            "a column of human texts, a list in every row",
-            "none",
-            "Add it to the data set, or give its name as references=...",
-        )
+        fix = "Add it to the data set, or give its name as references=..."
+        raise InputError(name, "a column of human texts, a list in every row", "none", fix)
     rows: list[list[str]] = as_caption_rows(column, name)
     return rows
 
@@ -350,12 +334,9 @@ def groups_of(completions: Sequence[Completion]) -> list[list[int]]:
             if key not in labelled:
                 groups.append(labelled.setdefault(key, []))
             elif sorted(references) != sorted(completions[first := labelled[key][0]].references):
-                raise InputError(
-                    f"group[{i}]",
-                    f"the references of completion {first}, which has the value {quote_value(key[1])} too",
-                    "others",
-                    "Give completions of different rows different values.",
-                )
+                expected = f"the references of completion {first}, which has the value {quote_value(key[1])} too"
+                fix = "Give completions of different rows different values."
+                raise InputError(f"group[{i}]", expected, "others", fix)
             labelled[key].append(i)
         elif i and completions[i - 1][1:] == (key, references):
             groups[-1].append(i)

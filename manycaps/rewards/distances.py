@@ -67,12 +67,8 @@ def row_distances(
 def as_documents(documents: Documents | None, tokenizer: Tokenizer) -> DocumentFrequency:
     """Return document frequencies: of a table, or counted in lists of references, one document each."""
     if documents is None:
-        raise InputError(
-            "document_frequency",
-            "frequencies of the training corpus",
-            "none",
-            f"Give the lists of references of all its rows, or a table. {HOW_TO_MAKE_A_TABLE}",
-        )
+        fix = f"Give the lists of references of all its rows, or a table. {HOW_TO_MAKE_A_TABLE}"
+        raise InputError("document_frequency", "frequencies of the training corpus", "none", fix)
     if isinstance(documents, str | os.PathLike | Mapping) or not hasattr(documents, "__len__"):
         check_document_frequency(documents)
         return load_document_frequency(documents, tokenizer)  # type: ignore[arg-type]

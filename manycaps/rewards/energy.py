@@ -92,12 +92,9 @@ class EnergyReward(CaptionReward):
         least = LEAST_GENERATIONS if where == "num_generations" else 2
         short = next((i for i, size in enumerate(sizes) if size < least), None)
         if short is not None:
-            raise InputError(
-                where,
-                f"groups of at least {least} captions of one row",
-                f"{sizes[short]} in group {short}",
-                "Sample more per row; a group that is spread over processes must be complete.",
-            )
+            expected, got = f"groups of at least {least} captions of one row", f"{sizes[short]} in group {short}"
+            fix = "Sample more per row; a group that is spread over processes must be complete."
+            raise InputError(where, expected, got, fix)
 
     def rewards_of(self, rows: RewardedRows) -> list[Floats]:
         """Return the rewards of each row."""

@@ -118,28 +118,19 @@ class CaptionsFile:
                 return str(name)
         except (ValueError, KeyError, TypeError, RecursionError):
             pass
-        raise InputError(
-            "--output",
-            f"rows of samples in {quote_path(self._partial)}",
-            f"another line at {number}",
-            "Delete it, or give --restart to begin from scratch.",
-        )
+        expected = f"rows of samples in {quote_path(self._partial)}"
+        fix = "Delete it, or give --restart to begin from scratch."
+        raise InputError("--output", expected, f"another line at {number}", fix)
 
     def _check_settings(self) -> None:
         """Raise if the captions were made with other settings."""
         advice = "Give another file, or --restart to begin from scratch."
         made = sampling_settings(str(self.path), advice)
+        expected = "a new file, or one of the same settings"
         if made is None:
-            raise InputError(
-                "--output",
-                "a new file, or one of the same command",
-                f"{quote_path(self.path)} without settings",
-                advice,
-            )
+            raise InputError("--output", expected, f"{quote_path(self.path)} without settings", advice)
         if changed := name_changes(made, {**dict.fromkeys(made), **self._settings}):
-            raise InputError(
-                "--output", "a new file, or one of the same settings", f"{quote_path(self.path)} with {changed}", advice
-            )
+            raise InputError("--output", expected, f"{quote_path(self.path)} with {changed}", advice)
 
 
 def _append(file: Any, lines: Sequence[Mapping[str, Any]]) -> None:

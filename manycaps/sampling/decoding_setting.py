@@ -60,12 +60,8 @@ class Setting:
             raise InputError(chosen[1], "one search", f"{chosen[0]} as well", "Leave one of them out.")
         warped = (self.temperature, self.top_p, self.top_k, self.min_p) != (1.0, 1.0, 0, 0.0)
         if chosen and warped:
-            raise InputError(
-                chosen[0],
-                "no sampling option beside a search",
-                "one",
-                "Leave out --temperature, --top-p, --top-k and --min-p.",
-            )
+            fix = "Leave out --temperature, --top-p, --top-k and --min-p."
+            raise InputError(chosen[0], "no sampling option beside a search", "one", fix)
 
     @property
     def is_sampled(self) -> bool:

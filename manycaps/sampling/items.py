@@ -13,6 +13,7 @@ from manycaps.files.caption_tables.columns import (
     as_columns,
     check_files_of_columns,
     columns_of,
+    no_column,
 )
 from manycaps.files.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, find_medium, quote_source, table_files
 from manycaps.files.caption_tables.hub_records import hub_file
@@ -58,12 +59,9 @@ def read_items(options: SampleOptions) -> Iterator[Item]:
         for item in _items_of(source, options, columns, len(sources) > 1):
             _check_characters(item)
             if item.id in names:
-                raise InputError(
-                    item.where,
-                    "ids that differ",
-                    f"{quote_value(item.id)} also at {names[item.id]}",
-                    "Name a column of different ids with --columns id=NAME, or leave --stems out.",
-                )
+                got = f"{quote_value(item.id)} also at {names[item.id]}"
+                fix = "Name a column of different ids with --columns id=NAME, or leave --stems out."
+                raise InputError(item.where, "ids that differ", got, fix)
             if options.limit is not None and len(names) == options.limit:
                 return
             names[item.id] = item.where
@@ -121,12 +119,8 @@ def _layout(files: Sequence[TableFile], columns: Mapping[str, str], images: str 
     prompt = next((name for name in PROMPT_COLUMNS if name in names), None)
     id_column = columns.get("id") or next((name for name in ID_COLUMNS if name in names), None)
     if image is None and prompt is None and images is None:
-        raise InputError(
-            quote_source(file.path),
-            f"a column of images ({', '.join(IMAGE_COLUMNS)}) or of prompts ({', '.join(PROMPT_COLUMNS)})",
-            ", ".join(names) or "none",
-            "Name one with --columns image=NAME.",
-        )
+        expected = f"a column of images ({', '.join(IMAGE_COLUMNS)}) or of prompts ({', '.join(PROMPT_COLUMNS)})"
+        raise no_column(quote_source(file.path), expected, names, "Name one with --columns image=NAME.")
     return Layout(None, None, id_column, image, None), prompt
 
 

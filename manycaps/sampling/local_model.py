@@ -117,12 +117,9 @@ class LocalModel:
         if item.image is None and item.prompt is None:
             raise InputError(item.where, "an image or a prompt", "none", "Add it, or leave the row out.")
         if item.image is not None and not self._takes_images:
-            raise InputError(
-                self.options.model,
-                "a model that takes images",
-                f"one of texts alone ({self.model.config.model_type})",
-                "Name another model, or give prompts.",
-            )
+            got = f"one of texts alone ({self.model.config.model_type})"
+            fix = "Name another model, or give prompts."
+            raise InputError(self.options.model, "a model that takes images", got, fix)
         if item.image is None and (self._chat is None or item.prompt is None) and self._takes_images:
             raise InputError(item.where, "an image", "none", "The model captions images alone.")
         if item.image is not None and item.prompt is None and self._chat is not None:

@@ -85,12 +85,8 @@ def write_samples(
             print(f"{path}: complete, nothing to do", file=sys.stderr)
             return
         if len(set(finished)) < len(finished) or not {item.id for item in items}.issuperset(finished):
-            raise InputError(
-                "source",
-                f"the rows of {path}.partial",
-                "others",
-                "Give the same images or prompts, another file, or --restart to begin from scratch.",
-            )
+            fix = "Give the same images or prompts, another file, or --restart to begin from scratch."
+            raise InputError("source", f"the rows of {path}.partial", "others", fix)
         with tqdm(total=len(items), initial=len(finished), desc=setting.name, unit="row") as bar:
             for sampled_rows in sampler.samples(items, setting, options.n, options.seed, set(finished)):
                 rows = [_answers_of(row, setting) for row in sampled_rows]

@@ -133,15 +133,9 @@ class SameMeaning:
             raise InputError("--url", f"an answer for the texts {named}", f"a refusal: {refusal}") from None
         answer = YES_OR_NO.match(text)
         if answer is None:
-            raise InputError(
-                "equivalent",
-                f"yes or no for the texts {named}",
-                quote_value(requests.words(text)) if requests.words(text) else f"a text of {len(text):,} characters",
-                (
-                    f"Ask another model or question, or for more tokens; {quote_path(self.path)} keeps the answers "
-                    "before it."
-                ),
-            )
+            got = quote_value(requests.words(text)) if requests.words(text) else f"a text of {len(text):,} characters"
+            fix = f"Ask another model or question, or for more tokens; {quote_path(self.path)} keeps earlier answers."
+            raise InputError("equivalent", f"yes or no for the texts {named}", got, fix)
         return answer[1].lower() == "yes"
 
     @contextlib.contextmanager
@@ -175,19 +169,11 @@ class SameMeaning:
                 self._answers[first, second] = is_same
                 return
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise InputError(
-                "cache",
-                f"answers of a model in {quote_path(self.path)}",
-                f"another line at {number}",
-                "Delete it, or name another file.",
-            ) from None
+            expected, got = f"answers of a model in {quote_path(self.path)}", f"another line at {number}"
+            raise InputError("cache", expected, got, "Delete it, or name another file.") from None
         if changed:
-            raise InputError(
-                "cache",
-                "a new file, or one of the same settings",
-                f"{quote_path(self.path)} with {changed}",
-                "Name another file.",
-            )
+            got = f"{quote_path(self.path)} with {changed}"
+            raise InputError("cache", "a new file, or one of the same settings", got, "Name another file.")
 
     def _append(self, file: Any, row: dict[str, Any]) -> None:
         """Append a line, whole in the file before the next question is asked."""

@@ -101,12 +101,8 @@ class SampleOptions:
         if self.url is not None and not setting.is_sampled:
             raise InputError("--url", "options of sampling", setting.name, "Servers have no common way to search.")
         if setting.num_beams is not None and setting.num_beams < self.n:
-            raise InputError(
-                "--num-beams",
-                f"at least {self.n} for as many samples",
-                setting.num_beams,
-                "Give more beams, or a smaller -n.",
-            )
+            expected, fix = f"at least {self.n} for as many samples", "Give more beams, or a smaller -n."
+            raise InputError("--num-beams", expected, setting.num_beams, fix)
 
 
 def check_address(url: str | None) -> None:

@@ -114,12 +114,8 @@ class Server:
             else:
                 self._dialect = dialect
                 return None
-        return InputError(
-            "--url",
-            "a server that takes a chat",
-            f"a refusal: {refused}",
-            "Check --model; --on-error skip tries the next rows.",
-        )
+        fix = "Check --model; --on-error skip tries the next rows."
+        return InputError("--url", "a server that takes a chat", f"a refusal: {refused}", fix)
 
     def samples(
         self, items: Sequence[Item], setting: Setting, n: int, seed: int, finished: Collection[str] = ()

@@ -330,13 +330,10 @@ def _proxy_of(url: yarl.URL) -> yarl.URL | None:
     except Exception:  # of yarl and idna, whose texts hold the address
         is_one = False
     if not is_one:
-        is_socks = given.lower().startswith("socks")
-        raise InputError(
-            f"{kind}_proxy",
-            "the address of an HTTP proxy, such as http://localhost:8080",
-            "a SOCKS proxy" if is_socks else "something else",
-            "Unset this variable for the command, or name the server's host in no_proxy.",
-        )
+        got = "a SOCKS proxy" if given.lower().startswith("socks") else "something else"
+        expected = "the address of an HTTP proxy, such as http://localhost:8080"
+        fix = "Unset this variable for the command, or name the server's host in no_proxy."
+        raise InputError(f"{kind}_proxy", expected, got, fix)
     return proxy
 
 

@@ -95,12 +95,9 @@ def check_pooled_rows(scorers: Sequence[Scorer], n_rows: int | None, most: int) 
             remedy = "leave pooled out"
             if scorer.record.reduction == MOMENTS:
                 remedy = f"give --option {scorer.name}.p_value=none, whose pooled distance has no limit"
-            raise InputError(
-                f"--max-pooled-rows {most}",
-                f"at most {most:,} rows for a value of {scorer.name} over all captions together",
-                f"{n_rows:,}: it holds every embedding and compares every two captions or exchanges all of them",
-                f"Allow more, or {remedy}.",
-            )
+            expected = f"at most {most:,} rows for a value of {scorer.name} over all captions together"
+            got = f"{n_rows:,}: it holds every embedding and compares every two captions or exchanges all of them"
+            raise InputError(f"--max-pooled-rows {most}", expected, got, f"Allow more, or {remedy}.")
 
 
 def _prepare(options: ScoreOptions) -> tuple[RunSettings, list[Scorer]]:
@@ -228,12 +225,8 @@ class _Run:
         """Raise a ValueError if too large a share of the rows is rejected, once there are enough rows."""
         n_all, most = n_rows + n_rejected, self.options.max_rejected
         if n_all >= least and n_rejected > most * n_all:
-            raise InputError(
-                f"--max-rejected {most:g}",
-                "fewer bad rows",
-                f"{n_rejected} of {n_all}",
-                f"See {self.folder.parts}/*.rejected.jsonl, and fix the input or allow more.",
-            )
+            fix = f"See {self.folder.parts}/*.rejected.jsonl, and fix the input or allow more."
+            raise InputError(f"--max-rejected {most:g}", "fewer bad rows", f"{n_rejected} of {n_all}", fix)
 
     def _summary(self) -> dict[str, Any]:
         """Put the corpus together, and write it."""
@@ -256,12 +249,8 @@ class _Run:
             "versions": versions(list(self.scorers)),
         }
         if n_rejected and self.settings.on_error == "raise":
-            raise InputError(
-                folder.path,
-                "no rejected rows",
-                f"{n_rejected} of an earlier run with --on-error reject",
-                "Give that option again, or --restart.",
-            )
+            got = f"{n_rejected} of an earlier run with --on-error reject"
+            raise InputError(folder.path, "no rejected rows", got, "Give that option again, or --restart.")
         folder.write_json(folder.summary, finite(summary))
         _warn_of_texts(reports)
         sum((RepeatedTexts(*report.get("repeated", ())) for report in reports), RepeatedTexts()).warn()

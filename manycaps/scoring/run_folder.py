@@ -160,12 +160,9 @@ class RunFolder:
         there = next((path for path in [self.manifest, *self._own_files()] if path.exists()), None)
         if there is None:
             return False
-        raise InputError(
-            quote_path(self.path),
-            "a new folder, or one that holds a run of `manycaps score`",
-            f"one with {there.relative_to(self.path)} and no manifest of a run",
-            "Give another folder with -o, or move these files away.",
-        )
+        expected = "a new folder, or one that holds a run of `manycaps score`"
+        got = f"one with {there.relative_to(self.path)} and no manifest of a run"
+        raise InputError(quote_path(self.path), expected, got, "Give another folder with -o, or move these files away.")
 
     def remove_results(self) -> None:
         """Remove every file that a run writes, and no other; the manifest, which says that they are ours, is last."""

@@ -166,13 +166,9 @@ def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
         scorer.check_reducible()
         for name in scorer.columns:
             if not available[name] and name not in scorer.optional_columns:
-                raise InputError(
-                    f"-m {scorer.name}",
-                    name,
-                    "none in the files",
-                    f"Give {how.get(name, '-i FILE')}, or name the column with "
-                    f"--columns {ROLE_NAMES.get(name, name)}=NAME.",
-                )
+                column = f"name the column with --columns {ROLE_NAMES.get(name, name)}=NAME"
+                fix = f"Give {how.get(name, '-i FILE')}, or {column}."
+                raise InputError(f"-m {scorer.name}", name, "none in the files", fix)
 
 
 def manifest(settings: RunSettings, scorers: list[Scorer], part_bytes: int) -> dict[str, Any]:
@@ -228,12 +224,9 @@ def check_same(folder: RunFolder, now: dict[str, Any]) -> bool:
     if not folder.has_scores:  # nothing is lost; an option that only the work found to be wrong is given again
         folder.remove_results()
         return False
-    raise InputError(
-        folder.path,
-        "the run that this folder holds",
-        f"another one: {_difference(changed[0], before, now)}",
-        "Give the same command, --restart to start from scratch, or another -o.",
-    )
+    got = f"another one: {_difference(changed[0], before, now)}"
+    fix = "Give the same command, --restart to start from scratch, or another -o."
+    raise InputError(folder.path, "the run that this folder holds", got, fix)
 
 
 def _difference(key: str, before: dict[str, Any], now: dict[str, Any]) -> str:

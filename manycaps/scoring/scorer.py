@@ -47,6 +47,15 @@ COUNTS = (
     "n_rows_with_pairs_references",
 )
 
+# Options whose values cannot be computed in parts of the rows, and what else there is.
+NEED_ALL_ROWS = {
+    "p_value": ", for the closed form of the test",
+    "preset": ", give --option pooled=true",
+    "quality": "",
+    "retrieval": "",
+    **dict.fromkeys(MODEL_OPTIONS, ", run `manycaps diversity` for it"),
+}
+
 
 class Scores(NamedTuple):
     """Scores of rows by a metric."""
@@ -107,61 +116,25 @@ class Scorer:
         """Raise a ValueError if a value of the corpus cannot be computed in parts."""
         if self.record.not_scored:
             raise InputError(f"-m {self.name}", *self.record.not_scored)
-        if self.options.get("quality") is not None:
-            raise InputError(
-                "--option quality", "none", "numbers of rows", "Leave it out, or give all rows to the module in Python."
-            )
         if self.record.scored_with_table and self.options["document_frequency"] is None:
-            raise InputError(
-                f"--option {self.name}.document_frequency",
-                "a table",
-                "none; n-grams are weighted by the references of all rows",
-                "Make it with `manycaps count-document-frequency`, and give "
-                f"--option {self.name}.document_frequency=FILE.",
-            )
-        given = [name for name in MODEL_OPTIONS if self.record.reduction == WORD_COUNTS and self.options[name]]
-        if given:
-            raise InputError(
-                f"--option {given[0]}",
-                "counts of words and captions",
-                "a model that reads all captions together",
-                "Leave it out, or run `manycaps diversity` for it.",
-            )
-        if self.options.get("preset"):
-            raise InputError(
-                f"--option preset={self.options['preset']}",
-                "values of rows",
-                "a published value of all vectors together, which cannot be computed in parts",
-                "Leave it out, give --option pooled=true, or give all rows to the module in Python.",
-            )
-        if self.is_parity and self.options["p_value"] not in ("chi-squared", "none"):
-            raise InputError(
-                f"--option p_value={self.options['p_value']}",
-                "the closed form of the test, which adds over parts",
-                "random splits",
-                "Leave it out, or give all rows to the module in Python.",
-            )
-        if self.options.get("clusters") is not None:
-            raise InputError(
-                "--option clusters",
-                "none",
-                "labels",
-                "Leave it out: `manycaps compare --clusters` takes the clusters from the ids of the rows.",
-            )
-        if self.options.get("retrieval"):
-            raise InputError(
-                "--option retrieval=true",
-                "values of rows",
-                "ranks among all images, which cannot be computed in parts",
-                "Leave it out, or give all rows to the module in Python.",
-            )
+            name = f"--option {self.name}.document_frequency"
+            fix = f"Make it with `manycaps count-document-frequency`, and give {name}=FILE."
+            raise InputError(name, "a table", "none; n-grams are weighted by the references of all rows", fix)
         if self.options.get("idf") is True:
-            raise InputError(
-                "--option idf=true",
-                "a table of token frequencies",
-                "weights to be counted in all rows",
-                "Make a table with `manycaps count-token-frequency`, and give --option idf=FILE.",
-            )
+            fix = "Make it with `manycaps count-token-frequency`, and give --option idf=FILE."
+            raise InputError("--option idf=true", "a table of token frequencies", "weights of all rows together", fix)
+        if self.options.get("clusters") is not None:
+            fix = "Leave it out: `manycaps compare --clusters` takes the clusters from the ids of the rows."
+            raise InputError("--option clusters", "none", "labels", fix)
+        for name, instead in NEED_ALL_ROWS.items():
+            is_given = self.options.get(name) not in (None, False)
+            if name == "p_value":
+                is_given = self.is_parity and self.options[name] not in ("chi-squared", "none")
+            elif name in MODEL_OPTIONS:
+                is_given = is_given and self.record.reduction == WORD_COUNTS
+            if is_given:
+                fix = f"Leave it out{instead}, or give all rows to the module in Python."
+                raise InputError(f"--option {name}", "values of rows", "one of all rows together", fix)
 
     def prepare(self) -> None:
         """Load the model, once, so that what is wrong with it is not taken for a bad row."""

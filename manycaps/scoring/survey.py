@@ -14,7 +14,7 @@ import numpy as np
 from manycaps.files.caption_tables import BadRow, CaptionRow
 from manycaps.files.caption_tables.rows import repeated_id_error
 from manycaps.kit.errors import InputError
-from manycaps.kit.ngrams import warn_of_no_weight
+from manycaps.kit.ngrams import check_enough_documents, warn_of_no_weight
 from manycaps.kit.sets_tests import row_keys
 from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.scoring.run_settings import RunPart, RunSettings, chunks
@@ -154,13 +154,7 @@ def merge_documents(folder: RunFolder, n_parts: int) -> None:
         tokenizer = saved.get("tokenizer")
         counts.update(saved["counts"])
         n_documents += saved["n_documents"]
-    if n_documents < 2:
-        raise InputError(
-            "references",
-            "at least 2 rows to count document frequencies in",
-            n_documents,
-            "Add rows, or give --option document_frequency=FILE, made with `manycaps count-document-frequency`.",
-        )
+    check_enough_documents(n_documents)
     warn_of_no_weight(n_documents if counts and min(counts.values()) == n_documents else 0)
     table: dict[str, Any] = {"n_documents": n_documents} | ({} if tokenizer is None else {"tokenizer": tokenizer})
     table["document_frequency"] = dict(sorted(counts.items()))

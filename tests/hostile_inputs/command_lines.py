@@ -45,11 +45,6 @@ class Tool(NamedTuple):
     # A good input.
     good: str = "rows.jsonl"
 
-    @property
-    def reader(self) -> str:
-        """What its input is: captions, which all commands read alike, or another kind of rows."""
-        return self.good.replace("captions.jsonl", "rows.jsonl")
-
     def arguments(self, given: str = "") -> list[str]:
         """Return the command line for an input, as words."""
         return [word.replace("{input}", given or self.good) for word in shlex.split(self.line)]
@@ -104,7 +99,7 @@ TOOLS: dict[str, Tool] = {
     ),
     "diversity": Tool(
         "diversity {folder}/{input} --output {folder}/out.html",
-        ".jsonl .tsv .jsonl.gz .xyz", "out.html", "captions.jsonl",
+        ".jsonl .tsv .jsonl.gz", "out.html", "captions.jsonl",
     ),
     "rows": Tool("rows {folder}/{input} --output {folder}/out.html", ".jsonl", "out.html"),
     "quickstart": Tool(
@@ -288,12 +283,12 @@ def maker_at(path: str, make: Callable[[pathlib.Path], Any]) -> Callable[[pathli
 
 
 def reader_cases() -> Iterator[tuple[str, Command]]:
-    """Yield each content, and each thing that is no file, once a kind of file: the commands that read it by turns."""
+    """Yield each content, and each thing that is no file, once an ending: the commands that read it by turns."""
     doors = collections.defaultdict(list)
     for name, tool in TOOLS.items():
         for ending in tool.endings.split():
-            doors[tool.reader, ending].append(name)
-    for (_, ending), names in doors.items():
+            doors[ending].append(name)
+    for ending, names in doors.items():
         for name, (form, given) in zip(itertools.cycle(names), (CONTENTS | KINDS).items(), strict=False):
             path, tool = f"in{ending}", TOOLS[name]
             legal = (

@@ -86,31 +86,16 @@ FILES: dict[str, bytes] = {
     "jpeg_half": encode("JPEG")[: len(encode("JPEG")) // 2],
     "webp_two_pages": encode("WEBP", 2),
     "tiff_second_page_beyond_the_end": encode("TIFF", 2)[:-40],
-    "ppm_of_words": b"P3\n2 2\n255\nred green blue red green blue a b c d e f",
     "ppm_size_negative": b"P6\n-2 2\n255\n" + bytes(12),
-    "ppm_size_long": b"P6\n" + b"9" * 40 + b" 1\n255\n",
-    "pbm_twos": b"P1\n3 2\n2 2 2 2 2 2",
-    "pfm_not_a_number": b"Pf\n1 1\n-1.0\n" + struct.pack("<f", float("nan")),
     "tiff_without_tags": tiff([]),
     "tiff_page_at_itself": b"II*\0" + struct.pack("<I", 4),
-    "tiff_compression_unknown": tiff(
-        [(256, 3, 1, 2), (257, 3, 1, 2), (258, 3, 1, 8), (259, 3, 1, 60000), (273, 4, 1, 8)]
-    ),
-    "tiff_size_0": tiff([(256, 3, 1, 0), (257, 3, 1, 0), (258, 3, 1, 8), (262, 3, 1, 1)]),
     "png_size_0": png(0, 0, b""),
     "png_text_that_explodes": png(8, 8, bytes(72), (b"zTXt", b"a\0\0" + zlib.compress(bytes(1 << 26)))),
     "png_wrong_sum": encode("PNG").replace(b"IDAT", b"IDAX", 1),
-    "gif_without_frames": b"GIF89a" + struct.pack("<HHBBB", 4, 4, 0, 0, 0) + b";",
-    "bmp_of_negative_size": b"BM"
-    + struct.pack("<IHHI", 54, 0, 0, 54)
-    + struct.pack("<IiiHHIIiiII", 40, -4, 4, 1, 24, *[0] * 6),
     "webp_of_riff_only": b"RIFF\x04\0\0\0WEBP",
-    "jpeg_of_marks_only": b"\xff\xd8\xff\xd9",
     "html": b"<html><body>404 Not Found</body></html>",
-    "eps": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n",
     "zeros": bytes(4096),
     "mp4": b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom",
-    "ico": b"\0\0\x01\0\x01\0\x10\x10\0\0\x01\0\x20\0" + bytes(20),
 }
 
 # What is no image, or none that can be read.
@@ -118,32 +103,25 @@ ODD_VALUES: dict[str, Callable[[pathlib.Path], Any]] = {
     "closed": closed_image,
     "none": lambda _: None,
     "nan": lambda _: float("nan"),
-    "list_of_numbers": lambda _: [[1, 2], [3, 4]],
     "empty_dict": lambda _: {},
     "dict_with_bytes_of_text": lambda _: {"bytes": "text", "path": None},
-    "dict_with_path_of_number": lambda _: {"path": 5},
     "dict_with_other_keys": lambda _: {"image": b"x"},
-    "dict_in_dict": lambda _: {"bytes": {"bytes": b"x"}},
     "empty_bytes": lambda _: b"",
     "empty_path": lambda _: "",
     "missing_file": lambda folder: str(folder / "missing.png"),
     "file_of_rubbish": in_file(b"\x89"),
     "folder": str,
     "path_of_5000_letters": lambda folder: str(folder / ("a" * 5000)),
-    "path_of_5000_parts": lambda folder: str(folder) + "/a" * 5000,
     "path_with_nul": lambda folder: f"{folder}/a\0b.png",
     "path_with_surrogate": lambda folder: f"{folder}/\ud800.png",
-    "path_of_bytes_in_dict": lambda _: {"path": b"missing.png"},
     "file_address": lambda folder: f"file://{folder}/dog.png",
     "link_to_itself": lambda folder: (folder / "link").symlink_to(folder / "link") or str(folder / "link"),
     "five_dimensions": lambda _: np.zeros((1, 1, 1, 8, 8), np.uint8),
     "no_dimension": lambda _: np.array(7, np.uint8),
     "of_objects": lambda _: np.array([[None]], dtype=object),
-    "of_words": lambda _: np.array([["a"]]),
     "of_complex": lambda _: np.ones((8, 8), complex),
     "masked": lambda _: np.ma.masked_array(PICTURE, PICTURE > 100),
     "pil_infinite": lambda _: PIL.Image.fromarray(np.full((8, 8), np.inf, np.float32)),
-    "pil_negative": lambda _: PIL.Image.fromarray(np.full((8, 8), -1, np.int32)),
     **{
         f"pil_raises_{error.__name__}": lambda _, error=error: UnreadableImage(error("no"))
         for error in (KeyError, AssertionError, struct.error, OSError, MemoryError)
@@ -154,10 +132,8 @@ ODD_VALUES: dict[str, Callable[[pathlib.Path], Any]] = {
 EXIF: dict[str, bytes] = {
     "exif_empty": b"",
     "exif_of_rubbish": b"\xff" * 40,
-    "exif_orientation_of_text": tiff([(274, 2, 4, 0x41414141)]),
     "exif_orientation_99": tiff([(274, 3, 1, 99)]),
     "exif_truncated": b"II*\0\x08\0\0\0\x05\0",
-    "exif_far_offset": b"II*\0\xff\xff\xff\x7f",
 }
 
 WHOLE_COLUMNS: dict[str, Any] = {

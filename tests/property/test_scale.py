@@ -17,7 +17,7 @@ from manycaps.functional import (
     triangle_rank_statistic,
 )
 
-UNITS = [1e-12, 1e-6, 1e6, 1e12, 2.0**-60, 2.0**60]
+UNITS = [1e-12, 1e-6, 1e6, 1e12, 2.0**-60, 2.0**60, 2.0**-220, 2.0**200]
 
 RNG = np.random.default_rng(0)
 # Whole numbers, so that distances and kernels have ties.

@@ -1,13 +1,13 @@
 """From the options of a comparison by scores of another program to the rankings."""
 
-import dataclasses
 import json
 import pathlib
 import re
 
+from manycaps.catalog.command_options import check_left_out
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.files.caption_tables.ids import check_ids_meet
-from manycaps.files.saved_files import check_can_be_written, sole_output, write_text_atomically
+from manycaps.files.saved_files import check_can_be_written, check_no_earlier, sole_output, write_text_atomically
 from manycaps.kit.errors import InputError, quote_value
 
 from .ranking import ScoreComparison, ScoreRanking, compare_scores
@@ -44,13 +44,8 @@ def save_comparison(options: CompareOptions, folder: pathlib.Path, *, overwrite:
     with sole_output(folder):
         for name in OUTPUT_NAMES:
             check_can_be_written(folder / name, options.scores or ())
-            if (folder / name).exists() and not overwrite:
-                raise InputError(
-                    "--output",
-                    "a folder without a report",
-                    f"{folder}, which has {name}",
-                    "Choose another, or give --overwrite.",
-                )
+        if not overwrite:
+            check_no_earlier((folder / name for name in OUTPUT_NAMES), "--output", "a report")
         comparison = compare_score_tables(options)
         numbers = json.dumps(comparison.to_dict(), indent=1, allow_nan=False) + "\n"
         for name, text in zip(OUTPUT_NAMES, (comparison.page(), numbers), strict=True):
@@ -60,11 +55,7 @@ def save_comparison(options: CompareOptions, folder: pathlib.Path, *, overwrite:
 
 def check_other_options(options: CompareOptions) -> None:
     """Raise if an option is given that reads captions, which scores of another program do without."""
-    for field in dataclasses.fields(CompareOptions):
-        value = getattr(options, field.name)
-        if field.name not in USED and value != field.default:
-            shown = "systems" if field.name == "systems" else f"--{field.name.replace('_', '-')}"
-            raise InputError(shown, "none beside --scores", quote_value(value), "It belongs to captions: leave it out.")
+    check_left_out(options, "none beside --scores", "It belongs to captions: leave it out.", but=USED)
 
 
 def _ranking(table: ScoreTable, name: str, options: CompareOptions, notes: list[str]) -> ScoreRanking:
@@ -73,20 +64,15 @@ def _ranking(table: ScoreTable, name: str, options: CompareOptions, notes: list[
     if len(has_all) < len(table.items):
         missing = [(system, item) for item in table.items for system in table.systems if (system, item) not in samples]
         system, item = missing[0]
+        fix = "Add them, or leave out items that a system lacks with --common-rows."
         if not has_all:
             fix = "No item has scores of all systems: check the ids."
             first, *others = ([item for item in table.items if (each, item) in samples] for each in table.systems)
             for other_name, other in zip(table.systems[1:], others, strict=True):
                 check_ids_meet(f"scores of {quote_value(other_name)}", other, quote_value(table.systems[0]), first, fix)
         if not options.common_rows or not has_all:
-            raise InputError(
-                "--scores",
-                f"{name} of every system for every item",
-                f"none of {quote_value(system)} for {quote_value(item)} ({len(missing):,} such in all)",
-                "Add them, or leave out items that a system lacks with --common-rows."
-                if has_all
-                else "No item has scores of all systems: check the ids.",
-            )
+            got = f"none of {quote_value(system)} for {quote_value(item)} ({len(missing):,} such in all)"
+            raise InputError("--scores", f"{name} of every system for every item", got, fix)
         n_left_out = len(table.items) - len(has_all)
         notes.append(f"{name}: left out {n_left_out:,} of {len(table.items):,} items, which some systems lack.")
     return compare_scores(

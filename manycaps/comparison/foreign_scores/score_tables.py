@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.files.caption_tables import table_records
-from manycaps.files.caption_tables.columns import CAPTION_COLUMNS, ID_COLUMNS, PREDICTION_COLUMNS
+from manycaps.files.caption_tables.columns import CAPTION_COLUMNS, ID_COLUMNS, PREDICTION_COLUMNS, no_column
 from manycaps.files.caption_tables.files import source_name
 from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value
 
@@ -145,12 +145,9 @@ def _wide(path: str, records: Sequence[Mapping[str, Any]], systems: Sequence[str
     item = _item_column(path, columns_of(records))
     chosen = _score_columns(path, records, systems, {item, *SAMPLE_COLUMNS})
     if len(chosen) < 2:
-        raise InputError(
-            quote_path(path),
-            "a column system, or a column of numbers for each of several systems",
-            ", ".join(map(quote_value, columns_of(records))),
-            "Name the column of the systems system, or give a table for each of them.",
-        )
+        expected = "a column system, or a column of numbers for each of several systems"
+        fix = "Name the column of the systems system, or give a table for each of them."
+        raise no_column(quote_path(path), expected, columns_of(records), fix)
     return [
         ScoreRecord(path, i, name, _name(record, item, path, i), {ONLY_SCORE: numbers}, [])
         for i, record in enumerate(records)
@@ -162,12 +159,8 @@ def _wide(path: str, records: Sequence[Mapping[str, Any]], systems: Sequence[str
 def _item_column(path: str, columns: Sequence[str]) -> str:
     item = _first(columns, ITEM_COLUMNS)
     if item is None:
-        raise InputError(
-            quote_path(path),
-            "a column id, which says what each score is of",
-            ", ".join(map(quote_value, columns))[:200],
-            "Name it so: systems are compared item by item.",
-        )
+        fix = "Name it so: systems are compared item by item."
+        raise no_column(quote_path(path), "a column id, which says what each score is of", columns, fix)
     return item
 
 
@@ -179,9 +172,7 @@ def _score_columns(
     if names is not None:
         missing = [name for name in names if name not in columns]
         if missing:
-            raise InputError(
-                quote_path(path), f"a column {missing[0]!r}", ", ".join(map(quote_value, columns))[:200], "Check -m."
-            )
+            raise no_column(quote_path(path), f"a column {missing[0]!r}", columns, "Check -m.")
         return list(names)
     chosen = [
         name
@@ -191,12 +182,8 @@ def _score_columns(
         and all(_is_empty(value) or _are_numbers(value) for value in (record.get(name) for record in records))
     ]
     if not chosen:
-        raise InputError(
-            quote_path(path),
-            "a column of numbers",
-            ", ".join(map(quote_value, columns))[:200],
-            "Name the column of the scores score, or choose it with -m.",
-        )
+        fix = "Name the column of the scores score, or choose it with -m."
+        raise no_column(quote_path(path), "a column of numbers", columns, fix)
     return chosen
 
 

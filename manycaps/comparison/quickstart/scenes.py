@@ -3,6 +3,7 @@
 import pathlib
 from typing import Any
 
+from manycaps.comparison.read import check_system_names
 from manycaps.files.caption_tables.files import quote_source
 from manycaps.kit.errors import InputError, InputTypeError
 from manycaps.kit.files import read_json
@@ -38,14 +39,10 @@ def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
     for i, scene in enumerate(scenes):
         where = f"{path}, {_name(scene, i)}"
         checked.append(_as_scene(scene, where))
-        expected, got = sorted(checked[0]["systems"]), sorted(checked[i]["systems"])
-        if expected != got:
-            raise InputError(
-                f"{where}, systems",
-                f"the systems of the first scene, {', '.join(expected)}",
-                ", ".join(got),
-                "Give every scene the same systems.",
-            )
+        first, got = sorted(checked[0]["systems"]), sorted(checked[i]["systems"])
+        if first != got:
+            expected = f"the systems of the first scene, {', '.join(first)}"
+            raise InputError(f"{where}, systems", expected, ", ".join(got), "Give every scene the same systems.")
     return checked
 
 
@@ -63,24 +60,14 @@ def _as_scene(scene: Any, where: str) -> dict[str, Any]:
         )
     if not systems:
         raise InputError(f"{where}, systems", "at least one system", "none", "Add the captions of a system.")
-    if any(name.strip().casefold() == "people" for name in systems):
-        raise InputError(
-            f"{where}, systems",
-            "names of systems",
-            "'people', which stands for the human captions in the answer",
-            "Give the system another name.",
-        )
+    check_system_names(list(systems), f"{where}, systems", "Give the system another name.")
     references = _as_captions(scene["references"], f"{where}, references")
     checked = {name: _as_captions(captions, f"{where}, systems.{name}") for name, captions in systems.items()}
     for name, captions in checked.items():
         n_captions = len(captions) + len(references)
         if n_captions < LEAST_CAPTIONS:
-            raise InputError(
-                f"{where}, systems.{name}",
-                f"at least {LEAST_CAPTIONS} captions with the references",
-                n_captions,
-                "Add captions.",
-            )
+            expected = f"at least {LEAST_CAPTIONS} captions with the references"
+            raise InputError(f"{where}, systems.{name}", expected, n_captions, "Add captions.")
     return {**scene, "references": references, "systems": checked}
 
 

@@ -148,21 +148,14 @@ def load_scores(path: pathlib.Path, n_candidates: int, n_rows: int) -> npt.NDArr
         ) from error
     shape = getattr(matrix, "shape", None)
     if shape != (n_candidates, n_rows) or matrix.dtype.kind not in "fiu":
-        raise InputError(
-            "--scores",
-            f"shape {(n_candidates, n_rows)}, the distinct captions and the rows",
-            shape,
-            "Write one line for each distinct caption, in the order of their first rows.",
-        )
+        expected = f"shape {(n_candidates, n_rows)}, the distinct captions and the rows"
+        fix = "Write one line for each distinct caption, in the order of their first rows."
+        raise InputError("--scores", expected, shape, fix)
     if matrix.dtype.kind == "f":
         for row in range(n_candidates):
             if not np.isfinite(matrix[row]).all():
-                raise InputError(
-                    "--scores",
-                    "finite numbers",
-                    f"{matrix[row][~np.isfinite(matrix[row])][0]} in line {row}",
-                    "Use a small score for pairs that have none.",
-                )
+                got = f"{matrix[row][~np.isfinite(matrix[row])][0]} in line {row}"
+                raise InputError("--scores", "finite numbers", got, "Use a small score for pairs that have none.")
     return matrix
 
 
@@ -182,12 +175,8 @@ def _find_reached_rows(
     if options.metric != "cider_d":
         return find_reached_rows(CrossBleu(tokens, rows, int(options.metric[-1])).scores, *sizes, thresholds, _progress)
     if len(rows) < FEWEST_DOCUMENTS:
-        raise InputError(
-            "--test",
-            f"at least {FEWEST_DOCUMENTS} rows for cider_d, which weighs n-grams by the rows that have them",
-            len(rows),
-            "Give more rows, or another metric.",
-        )
+        expected = f"at least {FEWEST_DOCUMENTS} rows for cider_d, which weighs n-grams by the rows that have them"
+        raise InputError("--test", expected, len(rows), "Give more rows, or another metric.")
     cider = CrossCider(tokens, rows)
     return find_reached_rows(cider.scores, *sizes, thresholds, _progress).reorder(cider.order)
 

@@ -94,12 +94,8 @@ def usable_rows(rows: Sequence[CaptionRow], file: str) -> list[CaptionRow]:
     """Return the rows that have two different human captions, and say how many have not; raise if no row has."""
     usable = [row for row in rows if len(set(row.people)) > 1]
     if not usable:
-        raise InputError(
-            file,
-            "rows with two different human captions",
-            f"{len(rows)} without",
-            "Give files with several captions of an image, or add them with -r.",
-        )
+        fix = "Give files with several captions of an image, or add them with -r."
+        raise InputError(file, "rows with two different human captions", f"{len(rows)} without", fix)
     if len(usable) < len(rows):
         n_left = len(rows) - len(usable)
         print(f"left out {n_left:,} of {len(rows):,} rows: fewer than two different captions", file=sys.stderr)
@@ -115,12 +111,8 @@ def choose_rows(
         known = {row.id: row for row in rows}
         unknown = next((row_id for row_id in options.ids if row_id not in known), None)
         if unknown is not None:
-            raise InputError(
-                "--ids",
-                f"ids of rows with two different captions, such as {rows[0].id!r}",
-                f"{unknown!r}",
-                "Check the spelling.",
-            )
+            expected = f"ids of rows with two different captions, such as {rows[0].id!r}"
+            raise InputError("--ids", expected, f"{unknown!r}", "Check the spelling.")
         return show([known[row_id] for row_id in options.ids])
     n_rows = min(options.rows, len(rows))
     if options.choose not in ORDERS:

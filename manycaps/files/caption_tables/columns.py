@@ -309,6 +309,15 @@ def shown_columns(name: str, wide: Mapping[str, Sequence[str]]) -> str:
     return columns[0] if len(columns) == 1 else f"{columns[0]}{' ... ' if len(columns) > 2 else ', '}{columns[-1]}"
 
 
+def no_column(where: str, expected: str, names: Collection[str], fix: str) -> InputError:
+    """Return the error of a table without a column, which names those that it has.
+
+    >>> print(no_column("a.csv", "a column id", ["image", "score"], "Add it."))
+    a.csv: expected a column id, got 'image', 'score'. Add it.
+    """
+    return InputError(where, expected, ", ".join(map(quote_value, names))[:200] or "no column", fix)
+
+
 def _is_blank(cell: object) -> bool:
     """Whether a cell holds no caption; pandas writes the number NaN into some."""
     return cell is None or cell != cell or (isinstance(cell, str) and not cell.strip())

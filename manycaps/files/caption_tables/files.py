@@ -190,15 +190,9 @@ def find_medium(folder: str, given: str | None, name: str, role: str, row: int) 
         for ending in ("", *MEDIA_ENDINGS[role]):
             if os.path.isfile(path := os.path.join(folder, name + ending)):
                 return path
-        raise InputError(
-            f"{role}[{row}]",
-            (
-                f"a file {name} in {quote_source(folder)}, with or without one of the endings "
-                f"{', '.join(MEDIA_ENDINGS[role])}"
-            ),
-            "none",
-            f"Name a column of files with --columns {role}=NAME.",
-        )
+        endings = ", ".join(MEDIA_ENDINGS[role])
+        expected = f"a file {name} in {quote_source(folder)}, with or without one of the endings {endings}"
+        raise InputError(f"{role}[{row}]", expected, "none", f"Name a column of files with --columns {role}=NAME.")
     address = f"{folder.rstrip('/')}/{given or name + MEDIA_ENDINGS[role][0]}"
     with as_input_errors(f"{role}[{row}]", f"a file at {address}", "Check the address.", "none"):
         return bytes(fsspec.open(address, "rb").open().read())

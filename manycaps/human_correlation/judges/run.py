@@ -13,6 +13,7 @@ from manycaps.files.caption_tables.ids import check_ids_meet
 from manycaps.files.saved_files import write_text_atomically
 from manycaps.kit.errors import InputError, quote_path, quote_value
 from manycaps.kit.judge_slopes import judge_bias
+from manycaps.kit.options import check_choice
 from manycaps.kit.words_tokenizers import tokenize_rows
 
 from .judge_options import JudgeOptions
@@ -103,21 +104,13 @@ def check_systems(table: ScoreTable, options: JudgeOptions) -> None:
     """Raise unless the table has texts, and the systems that the options name."""
     untold = next((record for record in table.records if not record.texts), None)
     if untold is not None:
-        raise InputError(
-            quote_path(untold.file),
-            f"the text that was scored, in a column such as {', '.join(TEXT_COLUMNS[:4])} or text",
-            f"none in line {untold.number}",
-            "A judge is tried by what it has read: add the texts.",
-        )
-    for name in (options.baseline,):
-        if name is not None and name not in table.systems:
-            raise InputError(
-                "--baseline", f"one of {', '.join(table.systems)}", quote_value(name), "Check the spelling."
-            )
-    if options.people != JudgeOptions.people and options.people not in table.systems:
-        raise InputError(
-            "--people", f"one of {', '.join(table.systems)}", quote_value(options.people), "Check the spelling."
-        )
+        expected = f"the text that was scored, in a column such as {', '.join(TEXT_COLUMNS[:4])} or text"
+        got, fix = f"none in line {untold.number}", "A judge is tried by what it has read: add the texts."
+        raise InputError(quote_path(untold.file), expected, got, fix)
+    if options.baseline is not None:
+        check_choice("--baseline", options.baseline, table.systems)
+    if options.people != JudgeOptions.people:
+        check_choice("--people", options.people, table.systems)
 
 
 def read_references(options: JudgeOptions) -> dict[str, list[str]]:
@@ -148,12 +141,10 @@ def judged_rows(
                 f"{name}[{record.number}]", f"{len(record.texts)} scores, one for each text", len(values), "Give all."
             ).within(quote_path(record.file))
         if record.item not in references:
-            raise InputError(
-                "--references",
-                f"human texts for every scored id, such as {quote_value(record.item)}",
-                f"none for {sum(item not in references for item in table.items):,} of {len(table.items):,}",
-                "Add them, or leave these texts out.",
-            )
+            expected = f"human texts for every scored id, such as {quote_value(record.item)}"
+            n_missing = sum(item not in references for item in table.items)
+            got = f"none for {n_missing:,} of {len(table.items):,}"
+            raise InputError("--references", expected, got, "Add them, or leave these texts out.")
         empty: dict[str, list[float]] = {column: [] for column in (name, ratings) if column}
         row = rows.setdefault(record.item, JudgedRow(record.item, [], [], empty, references[record.item]))
         row.systems.extend([record.system] * len(values))

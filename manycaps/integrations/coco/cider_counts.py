@@ -123,12 +123,8 @@ class CiderScorer:
     def compute_score(self, option: object = None, verbose: object = 0) -> tuple[np.floating[Any], Floats]:  # noqa: ARG002
         """Return the mean over candidates, and the value of every candidate."""
         if not self.crefs or None in self.ctest:
-            raise InputError(
-                "cider_scorer",
-                "a candidate beside all references",
-                "none for some",
-                "Add pairs: cider_scorer += (candidate, references).",
-            )
+            fix = "Add pairs: cider_scorer += (candidate, references)."
+            raise InputError("cider_scorer", "a candidate beside all references", "none for some", fix)
         if self.is_counted:
             self.document_frequency, self.ref_len = {}, math.log(len(self.crefs))
             self.compute_doc_freq()
@@ -151,15 +147,10 @@ class CiderScorer:
             counted = load_frequencies(self.df_mode)
             return counted.frequency, counted.n_documents
         if self.ref_len is None:
-            raise InputError(
-                "cider_scorer.ref_len",
-                "the logarithm of the number of documents",
-                "None",
-                (
-                    "Add references (cider_scorer += (None, references)), call compute_doc_freq() and set ref_len, or "
-                    "give df= a file."
-                ),
+            fix = (
+                "Add references by += (None, references), call compute_doc_freq() and set ref_len; or give df= a file."
             )
+            raise InputError("cider_scorer.ref_len", "the logarithm of the number of documents", "None", fix)
         documents, counts = math.exp(self.ref_len), self.document_frequency
         # Of a whole number its logarithm comes back to the last bit.
         whole = round(documents)

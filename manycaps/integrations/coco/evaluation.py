@@ -74,12 +74,9 @@ class CaptionFile:
 
             raise ids_error(name, captions, self.name, self._ids, "Give the annotations of these images.")
         if missing:
-            raise InputError(
-                name,
-                f"images of {self.name}",
-                f"{len(missing)} others such as {quote_value(missing[0])}",
-                "Give the annotations of these images; ids are compared with their types, 1 is not '1'.",
-            )
+            got = f"{len(missing)} others such as {quote_value(missing[0])}"
+            fix = "Give the annotations of these images; ids are compared with their types, 1 is not '1'."
+            raise InputError(name, f"images of {self.name}", got, fix)
         images = [{"id": key} for key in self._ids if key in captions]
         return CaptionFile({"images": images, "annotations": content})
 
@@ -108,12 +105,8 @@ def _check_distinct(entries: Sequence[Any], names: Sequence[str], where: str, eq
             values = [entry.get(name) for name in names]
             earlier, known = first.setdefault(key, (i, values))
             if earlier != i and (known == values) == equal:
-                raise InputError(
-                    f"{where}[{i}]",
-                    "each id once",
-                    f"{quote_value(key)} as in {where.rpartition(': ')[2]}[{earlier}]",
-                    "Leave one of them out.",
-                )
+                got = f"{quote_value(key)} as in {where.rpartition(': ')[2]}[{earlier}]"
+                raise InputError(f"{where}[{i}]", "each id once", got, "Leave one of them out.")
 
 
 def _by_image(entries: Sequence[Any], name: str, advice: str) -> "collections.defaultdict[Hashable, list[Any]]":

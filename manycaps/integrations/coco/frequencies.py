@@ -113,12 +113,8 @@ def _file_of(name: str) -> pathlib.Path:
     """The file that SCST code means by a name."""
     path = next((path for pattern in PLACES if (path := pathlib.Path(pattern.format(name))).is_file()), None)
     if path is None:
-        raise InputError(
-            "df",
-            "'corpus' or the path of a file",
-            f"{quote_value(name)}, and neither it nor {PLACES[2].format(name)} is a file",
-            "Check the path.",
-        )
+        got = f"{quote_value(name)}, and neither it nor {PLACES[2].format(name)} is a file"
+        raise InputError("df", "'corpus' or the path of a file", got, "Check the path.")
     return path
 
 
@@ -133,12 +129,9 @@ def _load_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> Frequencies:
             content = io.BytesIO(file.read())
         counts, n_documents = _as_counts(_Reader(content, encoding="latin1").load())
     except Exception as error:  # a damaged pickle raises whatever its reader meets
-        raise InputError(
-            "df",
-            f"a pickle of {{'document_frequency': {{('a', 'dog'): 312}}, 'ref_len': 8092}} in {quote_path(path)}",
-            reason_of(error),
-            "Make a table with `manycaps count-document-frequency`.",
-        ) from None
+        form = "{'document_frequency': {('a', 'dog'): 312}, 'ref_len': 8092}"
+        fix = "Make a table with `manycaps count-document-frequency`."
+        raise InputError("df", f"a pickle of {form} in {quote_path(path)}", reason_of(error), fix) from None
     return Frequencies(tuple_frequency(counts), n_documents, counts)
 
 

@@ -206,12 +206,8 @@ class CiderD(_Scorer):
         candidates: dict[Hashable, Any] = {i: entry["caption"] for i, entry in enumerate(res)}
         missing = [entry["image_id"] for entry in res if entry["image_id"] not in gts]
         if missing:
-            raise InputError(
-                "res",
-                "images of gts",
-                f"{len(missing)} others such as {quote_value(missing[0])}",
-                "Give the references of all images.",
-            )
+            got = f"{len(missing)} others such as {quote_value(missing[0])}"
+            raise InputError("res", "images of gts", got, "Give the references of all images.")
         texts = _as_texts({i: gts[entry["image_id"]] for i, entry in enumerate(res)}, candidates)
         if self.cider_scorer.is_counted:
             guards.warn(guards.too_few_documents(len(res)), guards.same_references(texts.references))
@@ -413,24 +409,18 @@ def _as_texts(gts: Captions, res: Captions) -> _Texts:
     """Candidates and references in the order of `gts`, checked and examined."""
     if gts.keys() != res.keys():
         missing = [key for key in gts if key not in res] or [key for key in res if key not in gts]
-        raise InputError(
-            "res",
-            f"one candidate for each of the {len(gts)} images of gts",
-            f"{len(res)} images; {quote_value(missing[0])} is in one of them alone",
-            "Leave out images without a candidate: coco_eval.params['image_id'] = coco_result.getImgIds().",
-        )
+        expected = f"one candidate for each of the {len(gts)} images of gts"
+        got = f"{len(res)} images; {quote_value(missing[0])} is in one of them alone"
+        fix = "Leave out images without a candidate: coco_eval.params['image_id'] = coco_result.getImgIds()."
+        raise InputError("res", expected, got, fix)
     if not gts:
         raise InputError("gts", "at least one image", "none", "Give captions by the id of their image.")
     for key, own in gts.items():
         _check_texts("gts", key, own)
         _check_texts("res", key, res[key])
         if len(res[key]) != 1:
-            raise InputError(
-                f"res[{quote_value(key)}]",
-                "a list of one candidate",
-                len(res[key]),
-                "Score several candidates of an image by the module coco_caption.",
-            )
+            fix = "Score several candidates of an image by the module coco_caption."
+            raise InputError(f"res[{quote_value(key)}]", "a list of one candidate", len(res[key]), fix)
     # Of candidates, which a model in training samples, some may look as they like.
     columns = {"gts": gts} | ({"res": res} if all(looks_like_list(own[0]) for own in res.values()) else {})
     for name, column in columns.items():

@@ -93,12 +93,8 @@ class DecodingOptions:
         check_options(self)
         names = [setting.name for setting in self.settings] or list(self.files)
         if len(names) < 2 or len(set(names)) < len(names):
-            raise InputError(
-                "settings",
-                "two or more that differ",
-                ", ".join(names) or "none",
-                "Give files of samples, or values such as --temperature 0.7,1.",
-            )
+            fix = "Give files of samples, or values such as --temperature 0.7,1."
+            raise InputError("settings", "two or more that differ", ", ".join(names) or "none", fix)
         if self.sample is not None:
             for setting in self.settings:
                 self.sample.check_setting(setting)

@@ -173,12 +173,8 @@ def check_two_captions(rows: Mapping[str, ParityRows]) -> None:
     for name, setting_rows in rows.items():
         is_single = np.isnan(setting_rows.columns[ENERGY])
         if is_single.any():
-            raise InputError(
-                name,
-                "two captions or more of every row",
-                f"one in row {int(is_single.argmax())}",
-                "Sample with -n 2 or more.",
-            )
+            got = f"one in row {int(is_single.argmax())}"
+            raise InputError(name, "two captions or more of every row", got, "Sample with -n 2 or more.")
 
 
 def p_values_against_best(systems: Sequence[SystemParity], pairs: Sequence[ParityPair]) -> dict[str, float]:
@@ -237,9 +233,6 @@ def nearest_setting(
 def check_enough_rows(n_least: int, n_rows: int, n_clusters: int) -> None:
     """Raise unless there are enough rows to choose on some and test on others."""
     if n_least < LEAST_ROWS:
-        raise InputError(
-            "rows",
-            f"{2 * LEAST_ROWS} or more with references, half of them to choose and half to test",
-            n_rows if n_clusters == n_rows else f"{n_rows} in {n_clusters} clusters, which stay together",
-            "Give more.",
-        )
+        expected = f"{2 * LEAST_ROWS} or more with references, half of them to choose and half to test"
+        got = n_rows if n_clusters == n_rows else f"{n_rows} in {n_clusters} clusters, which stay together"
+        raise InputError("rows", expected, got, "Give more.")

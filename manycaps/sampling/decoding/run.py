@@ -15,7 +15,15 @@ from manycaps.catalog.module_options import DECIDED, assign_module_options, read
 from manycaps.comparison.parity import systems_against_people
 from manycaps.comparison.parity_pairs import DRAWS_A_PAIR, compare_pairs
 from manycaps.comparison.parity_scores import choose_distance, parity_of_captions
-from manycaps.comparison.read import MODULE, PEOPLE, ParityRows, SystemRow, clusters_of, read_systems
+from manycaps.comparison.read import (
+    MODULE,
+    PEOPLE,
+    ParityRows,
+    SystemRow,
+    check_system_names,
+    clusters_of,
+    read_systems,
+)
 from manycaps.comparison.system_parity import ROUNDING, SystemParity
 from manycaps.diversity.rows.ordered import token_metric
 from manycaps.files.caption_tables import CaptionRow, good_rows, open_source
@@ -167,15 +175,7 @@ def _setting_beside(name: str, given: Mapping[str, Any]) -> Setting:
 def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
     """Read samples and references."""
     names = [source_name(file) for file in options.files]
-    if len(set(names)) < len(names):
-        raise InputError("settings", "files of different names", ", ".join(names), "Rename one.")
-    if PEOPLE in [name.strip().casefold() for name in names]:
-        raise InputError(
-            "settings",
-            f"names other than {PEOPLE!r}, which stands for human captions",
-            "a file of this name",
-            "Rename it.",
-        )
+    check_system_names(names, "settings", "Rename the file.")
     files = dict(zip(names, options.files, strict=True))
     with _reference_split():
         rows, notes = read_systems(
@@ -212,12 +212,7 @@ class Samples:
         check_ids_meet("--references", self._people, "the source", ids, fix)
         self.items: list[Item] = [item for item in items if len(self._references(item.id)) > 1]
         if not self.items:
-            raise InputError(
-                "--references",
-                f"two captions or more with ids such as {items[0].id!r}",
-                "none",
-                "Name the same images; --stems leaves out the endings of files.",
-            )
+            raise InputError("--references", f"two captions or more with ids such as {items[0].id!r}", "none", fix)
         left_out = [item.id for item in items if len(self._references(item.id)) < 2]
         if left_out:
             first = f"id {left_out[0]!r}{', ...' * (len(left_out) > 1)}"

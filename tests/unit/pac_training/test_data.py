@@ -107,7 +107,10 @@ BROKEN = {"bytes": NOISE[: len(NOISE) // 2], "path": None}
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda rows: rows.rename_column("caption", "text"), "caption: expected a column of captions, got the column"),
+        (
+            lambda rows: rows.rename_column("caption", "text"),
+            "caption: expected a column of captions, got 'image', 'text'",
+        ),
         (
             lambda rows: with_values(rows, "generated_image", dict.fromkeys(range(12))),
             f"generated_image[0]: expected an image, got None. {POSITIVES}v 0 to train without. In all 12 of 12 images",

@@ -329,7 +329,7 @@ MESSAGES = [
     (f"num_generations: {GROUPS} 3 captions of one row, got 1 in group 0.", caller(prompts=[str(i) for i in range(6)])),
     (f"candidates: {GROUPS} 2 captions of one row, got 1 in group 0.", lambda: EnergyReward(letters)([["a"]], [["b"]])),
     (
-        "candidates[1]: expected 1 texts as in row 0, got another number.",
+        "candidates[1]: expected 1 texts as in row 0, got another number (1 such rows in all).",
         lambda: CiderReward(CORPUS)([["a"], ["b", "c"]], REFERENCES),
     ),
     ("references: expected one row for each of the 2 rows o", lambda: CiderReward(CORPUS)(CANDIDATES, REFERENCES[:1])),

@@ -138,8 +138,12 @@ def without(cases, key):
     ("change", "given", "message"),
     [
         (lambda c: without(c, "text"), [], "expected the text that was scored, in a column such as"),
-        (lambda c: lines_of(c), ["--people", "nobody"], "--people: expected one of system0, system1, system2, people"),
-        (lambda c: lines_of(c), ["--baseline", "x"], "--baseline: expected one of system0"),
+        (
+            lambda c: lines_of(c),
+            ["--people", "nobody"],
+            "--people: expected one of 'system0', 'system1', 'system2', 'people'",
+        ),
+        (lambda c: lines_of(c), ["--baseline", "x"], "--baseline: expected one of 'system0'"),
         (lambda c: lines_of(c), ["--ratings", "stars"], "--ratings: expected one of several columns of numbers"),
         (lambda c: lines_of(c), ["-j", "stars"], "expected a column 'stars'"),
         (

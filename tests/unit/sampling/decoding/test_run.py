@@ -182,7 +182,7 @@ def test_a_setting_named_as_people_is_refused(folder, tmp_path, capsys, name):
         file.write_text(content)
     line = ["decoding", *map(str, files), "-r", str(folder / "references.jsonl"), "-o", str(tmp_path / "out")]
     assert main([*line, "--distance", "meteor"]) == 1
-    assert "settings: expected names other than 'people', which stands for human captions" in capsys.readouterr().err
+    assert f"{name!r}, which stands for the human captions in the answer" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
