@@ -235,8 +235,14 @@ def test_a_download_is_checked_converted_and_kept_and_made_once(publish, checkpo
 
 
 HTML = b"<!DOCTYPE html><html><head><title>Google Drive - Quota exceeded</title></head></html>"
+
+
 ZIP = b"PK\x03\x04"
+
+
 TRY_A_BROWSER = "give checkpoint='path/to/the/file.pth' beside your other options."
+
+
 REFUSED = (
     "got HTTP status 403 (Forbidden). The server refuses it, to browsers, too: give a copy that you have as "
     "checkpoint='path/to/the/file.pth' beside your other options, ask its authors for one, or choose another variant."
@@ -295,7 +301,11 @@ def test_offline_mode_asks_nobody(publish, monkeypatch, checkpoint_bytes):
 
 # As large as the model sees them: transformers scales by torch, and here it is Pillow.
 IMAGES = list(np.random.default_rng(0).integers(0, 256, (3, 32, 32, 3), dtype=np.uint8))
+
+
 CAPTIONS = ["a red square", "two dogs on a beach", "the sea"]
+
+
 OPTIONS = {**CLIP_LOAD_DEFAULTS, **CLIP_CALL_DEFAULTS, "device": "cpu"}
 
 

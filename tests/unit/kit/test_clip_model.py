@@ -14,6 +14,8 @@ from tests.large_packages import open_clip, torch
 from tests.refusals import assert_refused
 
 CAPTIONS = ["a red square", "two dogs that run beside a long wall in the evening", "", "a dog", "A Dog!"]
+
+
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 32, 32, 3), dtype=np.uint8)
 
 

@@ -11,7 +11,11 @@ from tests.large_packages import torch, torchvision
 from tests.refusals import assert_refused
 
 RNG = np.random.default_rng(0)
+
+
 PHOTO = RNG.integers(0, 256, (6, 8, 3), dtype=np.uint8)
+
+
 WHERE = "images[3]"
 
 

@@ -147,6 +147,8 @@ def test_a_feature_that_does_not_vary_has_no_slope():
 
 
 ROWS = [[["a", "dog"], ["a", "cat", "runs"]]] * 3
+
+
 PEOPLE = [[["a", "dog", "runs"], ["the", "cat"]]] * 3
 
 

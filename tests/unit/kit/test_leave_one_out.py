@@ -33,8 +33,14 @@ from tests.oracles import triangle_rank_loop
 from tests.refusals import assert_refused
 
 NAMES = ("trm_bert", "mmd_bert", "fid_bert")
+
+
 WORDS = "a the dog cat runs red".split()
+
+
 ROWS = st.lists(st.lists(st.lists(st.sampled_from(WORDS), max_size=8), min_size=2, max_size=5), min_size=2, max_size=4)
+
+
 SIZES = st.lists(st.integers(5, 8), min_size=2, max_size=4)
 
 
@@ -308,7 +314,10 @@ def test_scores_of_rows_are_means_of_their_captions(module):
 
 
 TRM = {"metrics": ["trm_bert"]}
+
+
 VECTORS = [np.ones((4, 2)), np.ones((1, 2)), np.ones((4, 2))]
+
 
 # Options of a call by the message that refuses them.
 BAD_OPTIONS = {

@@ -6,20 +6,12 @@ import pytest
 from manycaps import functional
 from manycaps.kit import neighbour_spheres
 from manycaps.kit.neighbour_spheres import VALUES, people_excesses, squared_radii
-from manycaps.kit.vectors_rows import as_embedding_rows, held_out_sizes, split_people
 from tests.oracles.neighbour_loop import density_coverage_loop
+from tests.unit.kit.vectors_cases import rows_of
 
 
 def no_bar(steps, **_):
     return steps
-
-
-def rows_of(seed, n_rows=60, m=3, n=6, d=4, spread=1.0, shift=0.0):
-    """Rows whose texts scatter around a point of the row."""
-    rng = np.random.default_rng(seed)
-    middle = rng.normal(size=(n_rows, 1, d))
-    people, mine = (middle + 0.5 * rng.normal(size=(n_rows, size, d)) for size in (n, m))
-    return as_embedding_rows(shift + middle + spread * (mine - middle), people)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -57,16 +49,6 @@ def test_repeated_references_have_spheres_without_content():
 def test_what_is_refused(sets, k, message):
     with pytest.raises(ValueError, match=message):
         functional.density_coverage(*sets, k)
-
-
-def test_held_out_and_kept_are_the_references_of_the_row():
-    rows = rows_of(0, n_rows=5)
-    drawn = split_people(rows, 0, 0)
-    assert held_out_sizes(rows.sizes()).tolist() == [3] * 5
-    for row, references in enumerate(rows.references):
-        held_out, candidates, kept = (part[3 * row : 3 * row + 3] for part in drawn)
-        assert sorted([*held_out, *kept]) == references.tolist()
-        assert set(candidates) <= set(rows.predictions[row])
 
 
 def test_order_of_rows_changes_no_excess():

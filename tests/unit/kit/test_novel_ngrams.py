@@ -51,6 +51,8 @@ def test_long_runs_are_counted_up_to_a_limit():
 
 
 ROWS = {"predictions": [["A dog runs!"], ["two cats", "a dog"]], "references": [["a dog"], ["a dog runs", "a cat"]]}
+
+
 TRAINING = ["a dog runs", "two  cats sleep"]
 
 

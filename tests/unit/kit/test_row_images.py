@@ -1,26 +1,19 @@
-"""Rows of one image, references that repeat within a row, and labels of rows."""
+"""Rows of one image, and references that repeat within a row."""
 
-import datetime
 import random
 import warnings
-from decimal import Decimal
 
 import numpy as np
 import pytest
 
 import manycaps
-from manycaps.functional import human_wording, paired_test
+from manycaps.functional import human_wording
 from manycaps.kit.errors import InputError
-from manycaps.kit.module import as_label, as_labels
 from manycaps.kit.row_images import clusters_of_images, image_numbers, repeated_texts
 from manycaps.kit.words_tokenizers import tokenize_rows
+from tests.unit.kit.text_cases import len_distance
 
 PEOPLE = manycaps.load_sample()["references"]
-CAPTIONS = ["a dog runs", "the dog is fast", "dogs on a lawn", "an animal plays"]
-
-
-def len_distance(first, second):
-    return [abs(len(x) - len(y)) for x, y in zip(first, second, strict=True)]
 
 
 def warned_by(call):
@@ -176,56 +169,6 @@ def test_repeats_are_told_from_what_people_write_twice():
     rows[0][1] = rows[0][0]
     assert warned_by(lambda: repeated_texts(rows).warn())[1] == []
     assert str(repeated_texts(rows)) == "1 of 500 references repeats another of their row, in 1 row"
-
-
-# Labels.
-
-
-class Compared:
-    """Compared by its identity."""
-
-
-@pytest.mark.parametrize(
-    ("label", "expected"),
-    [
-        (np.int64(3), 3),
-        (np.float32(0.5), 0.5),
-        (np.array("a"), "a"),
-        (np.str_("a"), "a"),
-        (np.datetime64("2026-01-02"), datetime.date(2026, 1, 2)),
-        (Decimal("1.5"), Decimal("1.5")),
-        (datetime.datetime(2026, 1, 2), datetime.datetime(2026, 1, 2)),
-        (("coco", np.int64(3)), ("coco", 3)),
-        (b"a", b"a"),
-        (True, True),
-    ],
-)
-def test_labels_become_plain_values(label, expected):
-    assert as_label(label, "clusters[0]") == expected
-    assert type(as_label(label, "clusters[0]")) is type(expected)
-
-
-@pytest.mark.parametrize("label", [Compared(), ["a"], {1}, np.array([1, 2]), (1, Compared()), None, float("nan")])
-def test_labels_that_nothing_else_equals_are_refused(label):
-    with pytest.raises(InputError, match=r"^clusters\[1\]: expected a string or a number, got "):
-        as_labels(["a", label], "clusters", 2)
-
-
-def test_tensors_are_the_labels_that_they_hold():
-    torch = pytest.importorskip("torch")
-    ids = [i // 2 for i in range(14)]
-    labels = [label for batch in torch.tensor(ids).split(4) for label in batch]
-    assert as_labels(labels, "clusters") == as_labels(torch.tensor(ids), "clusters") == ids
-    with pytest.raises(InputError, match=r"clusters\[0\]: expected a string or a number, got Tensor"):
-        as_labels([torch.tensor([1])] * 2, "clusters")
-    columns = {"predictions": [row[:2] for row in PEOPLE], "references": [row[2:] for row in PEOPLE]}
-    for name, key in (("trm", "trm_ci_high"), ("wording", "wording_gap_ci_high"), ("human_parity", "gaps_p_value")):
-        options = {} if name == "wording" else {"distance": len_distance}
-        module = manycaps.load(name, confidence_level=0.95, **options)
-        by_tensors, by_numbers = (module.compute(**columns, clusters=each)[key] for each in (labels, ids))
-        assert by_tensors == pytest.approx(by_numbers, nan_ok=True)
-    first, second = np.arange(14.0), np.arange(14.0)[::-1] / 3
-    assert paired_test(first, second, labels) == paired_test(first, second, ids)
 
 
 def test_labels_of_the_user_are_kept_where_no_image_comes_again():

@@ -24,8 +24,14 @@ from tests.refusals import assert_refused
 from tests.video_clips import LOSSLESS, noise, write_clip, write_sound
 
 WHERE = "videos[3]"
+
+
 NO_FRAME = "videos[3]: expected at least one frame, got none. Fetch the file again, or leave the row out.$"
+
+
 NO_PICTURES = "videos[3]: expected a file with moving pictures, got one with"
+
+
 # The index of an mp4 at its beginning, so that a piece of it can be opened.
 FRONT = {"movflags": "faststart"}
 

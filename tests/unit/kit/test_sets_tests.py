@@ -1,4 +1,4 @@
-"""Sets of captions compared by splits: splits of a row, intervals, and the test over the rows of a corpus."""
+"""Splits of a row, intervals of means over rows and clusters, and the test over the rows of a corpus."""
 
 import itertools
 import math
@@ -168,7 +168,10 @@ def test_labels_that_cannot_be_told_apart_are_refused(clusters, error, message):
 # The harmonic mean, combined p-values, and the test over the rows of a corpus.
 
 EXACT = {**DISTRIBUTION_DEFAULTS, "p_value": "exact"}
+
+
 DRAWN = {**DISTRIBUTION_DEFAULTS, "p_value": "permutation"}
+
 
 # Values of the three splits of three rows of 2 + 1 texts, the observed split first.
 NULLS = np.array([[3.0, 1.0, 2.0], [5.0, 5.0, 2.0], [0.0, 1.0, 5.0]])

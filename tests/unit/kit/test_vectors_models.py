@@ -1,4 +1,4 @@
-"""Vectors of captions: the sentence encoder and where it finds its model, word vectors, windows, and what is kept."""
+"""Models of texts: where they are found, what is never run, word vectors, arithmetic, and what is kept."""
 
 import contextlib
 import gzip
@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit import files, vectors_models, vectors_sentences
+from manycaps.kit import files, vectors_models
 from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.vectors_models import (
     BYTES_PER_ENTRY,
@@ -29,21 +29,14 @@ from manycaps.kit.vectors_models import (
     model_folder,
     read_word_vectors,
 )
-from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS, SentenceEncoder, sentence_windows, sentences
+from manycaps.kit.vectors_sentences import SentenceEncoder
 from tests.clip_checkpoints import small_weights
 from tests.large_packages import OnFirstUse, torch
-from tests.oracles.tiny_sentence_model import save_tiny_model
 from tests.refusals import assert_refused
 from tests.tools import ROOT
+from tests.unit.kit.vectors_cases import CAPTIONS, embed, no_bar, options
 
 safetensors = OnFirstUse("safetensors.torch")
-
-CAPTIONS = ["a dog", "two dogs run on the beach", "a cat", "", "a very long caption about a dog and a cat on a sofa"]
-
-
-@pytest.fixture(scope="module")
-def tiny_model(tmp_path_factory):
-    return save_tiny_model(tmp_path_factory.mktemp("model") / "tiny")
 
 
 @pytest.fixture
@@ -69,85 +62,8 @@ def no_package(monkeypatch):
     monkeypatch.setattr(vectors_models, "PACKAGE_MODULE", "no_such_package_of_weights")
 
 
-def options(**changes):
-    return {**ENCODER_DEFAULTS, **changes}
-
-
-def no_bar(steps, **_):
-    return steps
-
-
-def embed(captions, encoder_object=None, **changes):
-    return (encoder_object or SentenceEncoder()).embed(captions, options(**changes), no_bar)
-
-
 def must_fail(error, message, *, captions=CAPTIONS, **changes):
     assert_refused(error, message, embed, captions, **changes)
-
-
-def test_a_model_embeds_captions_as_sentence_transformers_does(tiny_model):
-    expected = load_model(tiny_model, "cpu", "float32").encode(CAPTIONS, batch_size=1)
-    for batch_size in (1, 2, 64):
-        vectors = embed(CAPTIONS, encoder=tiny_model, batch_size=batch_size)
-        assert vectors.dtype == np.float32
-        assert vectors == pytest.approx(expected, abs=1e-6)  # float32: padding moves the last digits
-    captions = [f"{'a dog ' * (i % 3)}{i}" for i in range(40)]
-    forwards = embed(captions, encoder=str(tiny_model), batch_size=4)
-    assert (embed(captions[::-1], encoder=str(tiny_model), batch_size=4)[::-1] == forwards).all()
-
-
-def test_the_default_model():
-    vectors = embed(["a dog", "a puppy", "a train station"])
-    assert vectors.shape == (3, 384)
-    assert vectors @ vectors.T == pytest.approx(np.array([[1, 0.8, 0.2], [0.8, 1, 0.2], [0.2, 0.2, 1]]), abs=0.15)
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-6)
-
-
-@pytest.fixture
-def counting_encoder(tiny_model, monkeypatch):
-    """Embedding by the tiny model, what its models are loaded with, and the captions that they see."""
-    loaded, asked = [], []
-
-    def load_counted(*arguments):
-        loaded.append(arguments[1:])
-        model = load_model(*arguments)
-        encode = model.encode
-        model.encode = lambda captions, **keywords: asked.extend(captions) or encode(captions, **keywords)
-        return model
-
-    monkeypatch.setattr(vectors_sentences, "load_model", load_counted)
-    encoder = SentenceEncoder()
-    return lambda captions, **changes: embed(captions, encoder, encoder=tiny_model, **changes), loaded, asked
-
-
-def test_a_caption_is_embedded_once_and_keeps_its_bits(counting_encoder, tiny_model):
-    embed_counted, _, asked = counting_encoder
-    first = embed_counted(CAPTIONS)
-    assert sorted(asked) == sorted(CAPTIONS)
-    assert (embed_counted(CAPTIONS[::-1], batch_size=1) == first[::-1]).all()
-    mixed = ["a bird", *CAPTIONS[1:3], "a fish"]
-    vectors = embed_counted(mixed)
-    assert (vectors[1:3] == first[1:3]).all()
-    assert sorted(asked[len(CAPTIONS) :]) == ["a bird", "a fish"]
-    assert vectors == pytest.approx(embed(mixed, encoder=tiny_model), abs=1e-6)
-    kept = first.copy()
-    for _ in range(2):
-        first[:] = 0  # what is returned is not what is remembered
-        first = embed_counted(CAPTIONS)
-        assert (first == kept).all()
-
-
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_other_settings_load_another_model_and_narrow_arithmetic_is_near(counting_encoder, dtype):
-    embed_counted, loaded, asked = counting_encoder
-    full = embed_counted(CAPTIONS)
-    for changes in ({}, {"batch_size": 2}, {"device": "cpu"}):
-        embed_counted(CAPTIONS, **changes)
-    narrow = embed_counted(CAPTIONS, device="cpu", dtype=dtype)
-    assert loaded == [("auto", "float32"), ("cpu", "float32"), ("cpu", dtype)]
-    assert len(asked) == 3 * len(CAPTIONS)
-    assert not np.array_equal(full, narrow)
-    assert narrow == pytest.approx(full, abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -172,20 +88,6 @@ def test_a_model_with_random_or_left_out_layers_is_refused(tiny_model, tmp_path,
         assert_refused(OSError, message, load_model, folder, "cpu", "float32")
 
 
-def test_threads_share_one_model(tiny_model):
-    alone = embed(CAPTIONS, encoder=tiny_model)
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: embed(CAPTIONS, encoder=tiny_model), range(16)))
-    assert all(vectors == pytest.approx(alone, abs=1e-6) for vectors in found)
-
-
-def test_a_function_is_asked_every_time_by_every_encoder():
-    asked = []
-    for _ in range(2):
-        embed(["a"], encoder=lambda captions: asked.append(captions) or np.ones((1, 2)))
-    assert asked == [["a"], ["a"]]
-
-
 # What the program around may have set, and the values of the small CLIP and the small sentence model are those without.
 AROUND = {
     "nothing": "pass",
@@ -198,6 +100,8 @@ AROUND = {
     "autocast": "around.enter_context(torch.autocast(device, torch.bfloat16))",
     "short numbers": "torch.set_default_dtype(torch.bfloat16)",
 }
+
+
 # In this order: the older switches turn newer ones.
 SWITCHES = [
     ("torch.get_float32_matmul_precision()", "torch.set_float32_matmul_precision('highest')"),
@@ -292,7 +196,11 @@ def test_the_accelerator_gives_the_same_vectors():
 
 
 FULL = "CUDA out of memory. Tried to allocate 588.00 MiB."
+
+
 TOO_LARGE = "batch_size: expected a batch that fits on the device, got too little memory. Give a smaller one"
+
+
 NO_ROOM = "device: expected one with room for the network, got too little memory. Free some, or give another device."
 
 
@@ -493,7 +401,10 @@ def test_hf_hub_offline_opens_no_connection(monkeypatch, tmp_path):
 # Word vectors: the layouts of GloVe and fastText, means by hand, unknown words, and refusals.
 
 VECTORS = {"a": (1.0, 0.0, 0.5), "dog": (0.0, 2.0, -0.5), "Dog": (9.0, 9.0, 9.0), "été": (0.25, 0.0, 0.0)}
+
+
 LINES = [f"{word} {' '.join(map(str, numbers))}" for word, numbers in VECTORS.items()]
+
 
 # Layouts: the lines of a file, and its name.
 LAYOUTS = {
@@ -607,43 +518,6 @@ def test_refuses_a_missing_file_and_windows():
         module.compute(predictions=[["a", "b"]], references=[["a", "b"]])
     with pytest.raises(ValueError, match="beside word vectors as encoder, got 'window'"):
         manycaps.load("trm_bert", encoder="vectors:a.txt", long_texts="window")
-
-
-# Sentences, windows of them, and what a caption of several windows is.
-
-
-@pytest.mark.parametrize(
-    ("caption", "expected"),
-    [
-        ("A dog", ["A dog"]),
-        ("A dog.  Two cats?", ["A dog.", "Two cats?"]),
-        ('He says "stop." A dog (wet!) runs', ['He says "stop."', "A dog (wet!)", "runs"]),
-        ("at 3.5 m. Mr. Dog", ["at 3.5 m.", "Mr.", "Dog"]),
-        ("one\n\n two \n", ["one", "two"]),
-        ("\u72d7\u3002\u732b\u3002", ["\u72d7\u3002", "\u732b\u3002"]),
-        ("", []),
-        (" . ", [" ."]),
-    ],
-)
-def test_sentences(caption, expected):
-    assert sentences(caption) == expected
-
-
-def fits(text):
-    return len(text.split()) <= 4
-
-
-@pytest.mark.parametrize(
-    ("caption", "windows"),
-    [
-        ("a b. c d.", ["a b. c d."]),
-        ("a b. c. d e f. g.", ["a b. c.", "d e f. g."]),
-        ("a b c d e f g", ["a b c d e f g"]),
-        ("a. b c d e f. g", ["a.", "b c d e f.", "g"]),
-    ],
-)
-def test_windows_hold_whole_sentences_in_order(caption, windows):
-    assert sentence_windows(caption, fits) == windows
 
 
 # Features that are remembered: what goes first, and how many bytes stay.

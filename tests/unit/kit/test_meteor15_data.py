@@ -1,4 +1,4 @@
-"""METEOR 1.5: words and stems, scores of pairs and of several references, and its data."""
+"""Data of METEOR 1.5: the table of paraphrases, compiled once and whole, and files of another form."""
 
 import gzip
 import importlib.util
@@ -6,14 +6,10 @@ import multiprocessing
 import os
 import zipfile
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tqdm import tqdm
 
-import manycaps
-from manycaps.kit import meteor15_data, meteor15_scores
+from manycaps.kit import meteor15_data
 from manycaps.kit.meteor15_data import (
     check_data_source,
     check_language,
@@ -23,194 +19,11 @@ from manycaps.kit.meteor15_data import (
     load_meteor15_data,
     table_folder,
 )
-from manycaps.kit.meteor15_scores import best_statistics
-from manycaps.kit.meteor15_words import Meteor15Lexicon, Prefixes, java_hash, load_stemmer, meteor15_words
-from manycaps.kit.words_ptb import ptb_tokenize
-from tests.meteor15_data import PARAPHRASES, small_lexicon, write_data, write_jar, write_paraphrases
-from tests.modules.sample_inputs import small_meteor15_data
-from tests.oracles import meteor15_loop
+from tests.meteor15_data import PARAPHRASES, write_data, write_jar, write_paraphrases
 from tests.refusals import assert_refused
+from tests.unit.kit.meteor15_cases import cache_of
 
-PREFIXES = Prefixes(frozenset({"Mr", "St"}), frozenset({"No", "pp"}))
-
-
-# The expected words come from the Java program's Normalizer.
-@pytest.mark.parametrize(
-    ("language", "text", "words"),
-    [
-        ("en", "", ""),
-        ("en", "A dog.", "a dog ."),
-        ("en", "A dog. runs", "a dog. runs"),
-        ("en", "a--b --c", "a b -c"),
-        ("en", "It's 5's t-shirt", "it 's 5 's t shirt"),
-        ("en", "the dogs' 'tis", "the dogs ' ' tis"),
-        ("en", "wait... what.. 3.5 .5", "wait ... what .. 3.5 .5"),
-        ("en", "p.m. Mr. No. 5 No. x", "pm mr. no. 5 no. x"),
-        ("en", "1,000,a, b,c ,2", "1,000 , a , b , c , 2"),
-        ("en", "“a” ''b'' ‘c’ `d`", "\" a \" \" b \" ' c ' ' d '"),
-        ("en", "x–y a/b #1", "x - y a / b # 1"),
-        ("en", "Ž İ 😀 a\u2003b\u00a0c", "ž i̇ 😀 a b c"),
-        ("fr", "L'eau d’un 'x' 5's aujourd'hui", "l' eau d' un ' x ' 5 ' s aujourd' hui"),
-        ("de", "wie's 5's ‚x‘ „so“", "wie ' s 5 ' s ‚ x ' „ so \""),
-        ("cs", "d'Artagnan", "d ' artagnan"),
-        ("ru", "т.е. «Дом» No. 5", "те « дом » no. 5"),
-        ("es", "¿Qué? ¡Sí, 1.000!", "¿ qué ? ¡ sí , 1.000 !"),
-    ],
-)
-def test_words(language, text, words):
-    assert meteor15_words(text, PREFIXES, language) == words.split(" ") * bool(words)
-
-
-@given(st.text(st.sampled_from("ab1 .'-,’‘`\"–—“”sZéЖ\t\x0b\n\x1f\u2003\u00a0İΣ😀!"), max_size=16))
-@settings(max_examples=300)
-def test_any_text_as_in_the_slow_version(text):
-    slow = meteor15_loop.normalize(text, small_lexicon())
-    assert meteor15_words(text, PREFIXES) == meteor15_loop.words_of(slow)
-
-
-def test_hashes_are_those_of_java():
-    # Values of "".hashCode(), "a", "dog", "film-maker" and "😀" in Java.
-    expected = {"": 0, "a": 97, "dog": 99644, "😀": 1772899}
-    assert {word: java_hash(word) for word in expected} == expected
-    assert java_hash("60s") == java_hash("625")
-    assert java_hash("a" * 40) == meteor15_loop.java_hash("a" * 40)
-
-
-# Stems of the program's own stemmers: where the libraries have others, and one of each rule of the French algorithm.
-STEMS = {
-    "en": (
-        "added ad running run skies sky generally general ionization ioniz sensationally sensat organizer organ "
-        "sizer sizer prize prize realizers realiz t-shirt’ t-shirt’ ‘and ‘and"
-    ),
-    "de": "verhältnisse verhaltniss ergebnissen ergebniss häuser haus läuft lauft straßen strass kniss kniss",
-    "fr": (
-        "jouaient jou continuellement continuel majestueuse majestu yeux yeux françaises français indicatrice indiqu "
-        "aiguë aiguë éd ed yuri yur yayi yai seiya seii chevaux cheval constamment const finissaient fin nation nation"
-    ),
-    "es": "informacion informacion constitucion constitucion informaciones inform jugaban jug poseíamos pos",
-    "ru": "её её ребёнка ребёнк следующая след воюющие воюющ собаки собак",
-    "cs": "psi psi",
-}
-
-
-@pytest.mark.parametrize("language", STEMS)
-def test_stems(language):
-    words = STEMS[language].split()
-    stem = load_stemmer(language)
-    assert {word: stem(word) for word in words[::2]} == dict(zip(words[::2], words[1::2], strict=True))
-
-
-def test_a_missing_stemmer_is_named(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    message = "Russian stems: expected the package snowballstemmer, got none. Run `pip in"
-    assert_refused(ImportError, message, load_stemmer, "ru")
-    assert load_stemmer("fr")("jouaient") == "jou"
-
-
-# METEOR 1.5 of all pairs of a row and of the best reference, as the modules meteor15 and trm_meteor return them.
-
-ROWS = [
-    ["a big dog runs", "the large puppy ran in front of the sofa", "a film, before a movie!", "a big dog runs"],
-    ["the chef cooks", "a person near the couch"],
-]
-SIDES = {"predictions": [ROWS[0][:2]], "references": [ROWS[0][2:]]}
-# Nothing matches "films": of references with the score 0 the first counts.
-CANDIDATES = [["a big dog runs.", "films"], ["the chef cooks"], [""]]
-REFERENCES = [["the large puppy", "a puppy ran", "a dog"], ["a cook, a chef"], ["a couch", ""]]
-LEXICON = small_lexicon()
-
-
-def words(text):
-    return meteor15_loop.words_of(meteor15_loop.normalize(text, LEXICON))
-
-
-def expected_matrix(row):
-    texts = [words(" ".join(tokens)) for tokens in row]
-    return [
-        [meteor15_loop.score_of(meteor15_loop.statistics(hypothesis, reference, LEXICON)) for hypothesis in texts]
-        for reference in texts
-    ]
-
-
-def expected_statistics():
-    return [
-        [meteor15_loop.best_statistics(words(text), list(map(words, others)), LEXICON) for text in texts]
-        for texts, others in zip(CANDIDATES, REFERENCES, strict=True)
-    ]
-
-
-def new_lexicon():
-    return Meteor15Lexicon(load_meteor15_data(small_meteor15_data(), tqdm))
-
-
-def load(name="meteor15", **options):
-    return manycaps.load(name, meteor15_data=small_meteor15_data(), **options)
-
-
-@pytest.mark.parametrize("size", [1, 4, 57_600])
-def test_batches_of_any_size(monkeypatch, size):
-    monkeypatch.setattr(meteor15_scores, "PAIRS_PER_BATCH", size)
-    found = best_statistics(CANDIDATES, REFERENCES, new_lexicon(), tqdm)
-    assert found.tolist() == [statistics for row in expected_statistics() for statistics in row]
-
-
-def test_the_module_returns_corpus_mean_and_statistics():
-    result = load(tokenizer="raw").compute(predictions=CANDIDATES, references=REFERENCES, details=True)
-    expected = expected_statistics()
-    per_candidate = [[meteor15_loop.score_of(statistics) for statistics in row] for row in expected]
-    assert result["meteor15_statistics"] == expected
-    assert result["meteor15_per_candidate"] == per_candidate
-    assert result["meteor15"] == meteor15_loop.corpus_score([statistics for row in expected for statistics in row])
-    per_row = [sum(row) / len(row) for row in per_candidate]
-    assert result["meteor15_per_row"] == per_row
-    assert result["meteor15_mean"] == pytest.approx(sum(per_row) / 3, abs=1e-15)
-    assert result["meteor15_mean"] != result["meteor15"]
-
-
-def test_ptb_tokens_have_no_punctuation_and_recall_weighs_more_than_precision():
-    module = load()
-    columns = {"predictions": ["a dog !"], "references": [["a dog"]]}
-    assert module.compute(**columns)["meteor15"] == 1.0
-    assert module.compute(**columns, tokenizer="raw")["meteor15"] < 1.0
-    # A candidate that says more is the better one.
-    short, long = "a dog", "a dog runs in front of the couch"
-    more = module.compute(predictions=[long], references=[[short]])["meteor15"]
-    assert more > module.compute(predictions=[short], references=[[long]])["meteor15"]
-
-
-def test_trm_meteor_takes_these_scores_on_request():
-    module = load("trm_meteor", meteor="1.5", details=True)
-    result = module.compute(**SIDES)
-    matrix = np.array(expected_matrix(ptb_tokenize(ROWS[0])))
-    assert result["meteor"] == matrix[2:, :2].max(axis=0).mean()
-    assert "|meteor:1.5|data:" in result["signature"]
-    assert "wordnet" not in result["signature"]
-    examined = module.examine(**SIDES, p_value="exact")
-    equal = np.array([[i == j or {i, j} == {0, 3} for j in range(4)] for i in range(4)])
-    assert examined.pair_values.tolist() == np.where(equal, 0.0, 1.0 - matrix).tolist()
-    assert examined.statistic == result["trm_meteor"]
-    nltk_result = manycaps.load("trm_meteor", details=True).compute(**SIDES)
-    assert "|meteor:nltk-" in nltk_result["signature"]
-    assert nltk_result["meteor"] != result["meteor"]
-    message = "meteor: expected one of 'nltk', '1.5', got '1.4'. Check the spelling.$"
-    assert_refused(ValueError, message, load, "trm_meteor", meteor="1.4")
-
-
-# The data of METEOR 1.5: where they are looked for, how they are read, and that their cache is whole or not there.
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    """A cache of this test's own."""
-    monkeypatch.setattr(meteor15_data.huggingface_hub, "cached_assets_path", cache_of(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-def cache_of(folder):
-    def cached_assets_path(library, namespace, subfolder):
-        return folder / library / namespace / subfolder
-
-    return cached_assets_path
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def phrases_of(table):

@@ -1,32 +1,31 @@
-"""CIDEr-D, BLEU and ROUGE-L by hand and by loops, and tables of document frequencies."""
+"""N-grams as numbers, and documents: tables of frequencies, warnings, and bits that do not depend on other rows."""
 
 import json
-import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from manycaps import functional, load
 from manycaps.catalog.modules import MODULES
 from manycaps.commands.command_line import main
 from manycaps.integrations import coco
-from manycaps.kit import ngrams, ngrams_rouge
+from manycaps.kit import ngrams
 from manycaps.kit.clip_emscore import TokenFrequency, check_idf, load_token_frequency
 from manycaps.kit.ngrams import (
     DocumentFrequency,
     NgramIndex,
+    RowTexts,
     check_document_frequency,
     document_frequencies,
     load_document_frequency,
+    number_keys,
 )
-from manycaps.kit.ngrams_bleu import CrossBleu, bleu_scores, bleu_statistics
-from manycaps.kit.ngrams_cider import cider_d_scores
-from manycaps.kit.ngrams_rouge import common_lengths
+from manycaps.kit.ngrams_bleu import bleu_statistics
+from manycaps.kit.ngrams_cider import cider_scores
 from manycaps.rewards import CiderReward, EnergyReward
 from tests.meteor15_data import write_data
-from tests.oracles import bleu_rouge_loop
 from tests.refusals import assert_refused
 
 VOCABULARY = {"a</w>": 320, "dog</w>": 1929, "cat</w>": 2368}
@@ -46,6 +45,8 @@ TABLES = {
     ),
     "idf": (load_tokens, check_idf, "dog</w>", TokenFrequency({1929: 1}, 3)),
 }
+
+
 every_table = pytest.mark.parametrize("name", TABLES)
 
 
@@ -98,8 +99,14 @@ def test_what_only_one_of_the_tables_refuses():
 
 # Two rows with the same human captions: every n-gram is in both documents, and CIDEr is 0 for the best caption.
 SAME = [["a red dog runs", "the dog runs on sand"]] * 2
+
+
 TOKENS = [[text.split() for text in row] for row in SAME]
+
+
 COCO = dict(enumerate(SAME))
+
+
 BEST = {key: own[:1] for key, own in COCO.items()}
 
 
@@ -163,81 +170,59 @@ def test_every_module_that_counts_documents_is_tried():
     assert {name for name, record in MODULES.items() if record.counts_documents} <= {*WEIGHTLESS, "coco_caption"}
 
 
-# CIDEr-D distances: what a row is worth does not depend on the rows beside it.
-
-WORDS = "a the dog cat man woman red small runs sits cooks on beach street with and".split()
+# Masks of texts, and n-grams of candidates and their references.
 
 
-def test_a_row_has_the_same_bits_alone_and_among_others():
-    generator = random.Random(0)
-    rows = [[generator.choices(WORDS, k=generator.randint(4, 14)) for _ in range(5)] for _ in range(40)]
-    frequencies = document_frequencies(rows)
-    together = cider_d_scores(rows, frequencies, len(rows))
-    for order in (range(39, -1, -1), generator.sample(range(40), 40)):
-        shuffled = cider_d_scores([rows[i] for i in order], frequencies, len(rows))
-        assert [scores.tolist() for scores in shuffled] == [together[i].tolist() for i in order]
-    alone = [cider_d_scores([row], frequencies, len(rows))[0] for row in rows]
-    assert [scores.tolist() for scores in alone] == [scores.tolist() for scores in together]
+@pytest.mark.parametrize("sizes", [[1], [3, 1, 2], [64, 65, 1], [130, 2]], ids=lambda sizes: "_".join(map(str, sizes)))
+def test_members_are_those_of_the_masks(sizes):
+    texts, rng = RowTexts(sizes), np.random.default_rng(0)
+    sets = [np.flatnonzero(rng.random(size) < 0.5) for size in sizes]
+    group = np.repeat(np.arange(len(sizes)), [len(own) for own in sets])
+    masks = texts.masks(group, np.concatenate(sets), len(sizes))
+    position, text = texts.members(np.arange(len(sizes)), masks)
+    assert [(text[position == i] - texts.first[i]).tolist() for i in range(len(sizes))] == [s.tolist() for s in sets]
 
 
-# BLEU by hand: clipping, lengths and sets by themselves; and each candidate with each row.
-
-TEXT = st.lists(st.sampled_from("abc"), max_size=7)
-ROWS = st.lists(st.lists(TEXT, min_size=1, max_size=3), min_size=1, max_size=4)
-
-
-def test_a_word_matches_as_often_as_one_reference_has_it():
-    # Papineni et al. (2002), section 2.1: "the" occurs twice in one reference, once in the other, so 2 of 7 match.
-    candidate = ["the"] * 7
-    references = ["the cat is on the mat".split(), "there is a cat on the mat".split()]
-    statistics = bleu_statistics(NgramIndex.of_rows([[candidate]], [references]))[0]
-    assert statistics.tolist() == [2, 0, 0, 0, 7, 6, 5, 4, 7, 7]
-    assert bleu_scores(statistics[None])[0, 0] == pytest.approx(2 / 7, abs=1e-9)
-    assert bleu_statistics(NgramIndex.of_rows([], [])).shape == (0, 10)
+@given(st.integers(0, 62), st.data())
+def test_keys_are_numbered_as_numpy_numbers_them(bits, data):
+    """Small keys are counted, others sorted with their place in them, and those with no bits left by NumPy."""
+    keys = np.array(data.draw(st.lists(st.integers(0, 1 << bits), max_size=9)), np.int64)
+    for found, expected in zip(number_keys(keys), np.unique(keys, return_inverse=True), strict=True):
+        assert found.dtype == np.int64
+        assert found.tolist() == expected.tolist()
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(TEXT, min_size=1, max_size=4), ROWS, st.integers(1, 4))
-def test_every_candidate_with_every_row_equals_its_own_score(candidates, rows, order):
-    expected = [
-        [bleu_scores(bleu_statistics(NgramIndex.of_rows([[candidate]], [row])))[0, order - 1] for row in rows]
-        for candidate in candidates
-    ]
-    found = CrossBleu(candidates, rows, order).scores(0, len(candidates))
-    assert found == pytest.approx(np.array(expected), abs=1e-12)
+TEXT = st.lists(st.sampled_from("a the dog cat runs".split()), max_size=9)
 
 
-# Longest common subsequences of ROUGE-L, by a loop.
+ROWS = st.lists(
+    st.tuples(st.lists(TEXT, min_size=1, max_size=3), st.lists(TEXT, min_size=1, max_size=4)), min_size=2, max_size=4
+)
 
 
-def test_batches_do_not_matter(monkeypatch):
-    texts = [list("abcabcabc"[:n]) for n in range(10)] + [["b", "a"] * 30]
-    pairs = np.array([(i, j) for i in range(1, 11) for j in range(1, 11)])
-    index = NgramIndex.of_sets([texts])
-    whole = common_lengths(index, *pairs.T)
-    monkeypatch.setattr(ngrams_rouge, "MAX_CELLS", 64)
-    assert common_lengths(index, *pairs.T).tolist() == whole.tolist()
-    assert whole.tolist() == [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]
+def index_of(rows):
+    return NgramIndex.of_rows(*zip(*rows, strict=True))
 
 
-def test_parts_of_pairs_do_not_matter(monkeypatch):
-    rows = [[list("abcabc"[:n]) for n in (1, 4, 6)], [], [list("cab")]], [[list("bca"), list("ab")], [["a"]], [["c"]]]
-    whole, statistics = ngrams_rouge.candidate_scores(*rows)
-    monkeypatch.setattr(ngrams, "MAX_PAIRS", 3)
-    scores, statistics_of_parts = ngrams_rouge.candidate_scores(*rows)
-    assert len(list(NgramIndex.of_rows(*rows).pair_parts())) == 3
-    assert {key: values.tolist() for key, values in scores.items()} == {key: whole[key].tolist() for key in whole}
-    assert statistics_of_parts.tolist() == statistics.tolist()
+@given(ROWS)
+def test_rows_by_themselves_have_the_same_bits(rows):
+    """Neither the other rows nor what is kept changes a digit."""
+    counts = document_frequencies([own for _, own in rows])
+    given = {"frequency": ngrams.joined_frequency(counts), "n_documents": len(rows)}
+    counted = cider_scores(index_of(rows)).tolist()
+    assert cider_scores(index_of(rows), **given).tolist() == counted
+    alone = [value for row in rows for value in cider_scores(index_of([row]), **given).tolist()]
+    assert alone == counted
 
 
-def test_texts_of_more_words_than_a_number_has_bits(monkeypatch):
-    generator = np.random.default_rng(0)
-    texts = [generator.choice(list("abc"), n).tolist() for n in (1, 62, 63, 64, 65, 130)]
-    pairs = np.array([(i, j) for i in range(6) for j in range(6)])
-    expected = [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]
-    index = NgramIndex.of_sets([texts])
-    # A call by itself for each pair, so that short ones meet no long one; then all by Python's numbers.
-    assert [common_lengths(index, pair[:1], pair[1:]).tolist()[0] for pair in pairs] == expected
-    assert common_lengths(index, *pairs.T).tolist() == expected
-    monkeypatch.setattr(ngrams_rouge, "N_BITS", 0)
-    assert common_lengths(index, *pairs.T).tolist() == expected
+def test_nothing_kept_and_every_way_to_sort(monkeypatch):
+    rows = [([["a", "dog", "a", "dog"], []], [["a", "dog"], ["dog", "a", "dog"]]), ([["a"]], [["a", "cat", "runs"]])]
+    texts = index_of(rows)
+    expected = bleu_statistics(texts), cider_scores(texts)
+    assert texts.orders(4) is not texts.orders(4)
+    monkeypatch.setattr(ngrams, "MOST_KEPT_WORDS", 0)
+    monkeypatch.setattr(ngrams, "KEY_BITS", 1)
+    texts = index_of(rows)
+    for first, second in zip(expected, (bleu_statistics(texts), cider_scores(texts)), strict=True):
+        assert first.tolist() == second.tolist()
+    assert texts._kept == []

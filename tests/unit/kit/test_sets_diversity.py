@@ -1,4 +1,4 @@
-"""Diversity of sets: kernels and their messages, different answers, and pairwise distances."""
+"""Options and values of set_diversity: quality, classes by a distance or a function, pairwise distance."""
 
 import math
 
@@ -6,62 +6,14 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.functional import distinct_k, utility_k
-from manycaps.kit.ngrams import NgramIndex
-from manycaps.kit.sets_distinct import (
-    LARGEST_ORDER,
-    answer_values,
-    feature_eigenvalues,
-    kernel_eigenvalues,
-    ngram_features,
-    unit_rows,
-    vendi_scores,
-)
+from manycaps.functional import utility_k
 from manycaps.kit.sets_diversity import MOST_CAPTIONS, check_set_sizes, pairwise_distance
 from tests.oracles.answers_by_enumeration import answers, answers_in_order
 from tests.refusals import assert_refused
 
 
-def labels_of(classes):
-    return [sorted(set(classes)).index(name) for name in classes]
-
-
 def equality(classes):
     return np.equal.outer(list(classes), list(classes))
-
-
-@pytest.mark.parametrize("classes", ["a", "aa", "ab", "aab", "aabbc", "abcdef", "aaaaab"])
-def test_means_are_those_of_the_enumeration(classes):
-    for k in range(1, len(classes) + 1):
-        assert answer_values(labels_of(classes), k) == pytest.approx(answers(classes, k), abs=1e-12)
-        equal = equality(classes)
-        values = [function([equal, equal[::-1, ::-1]], k) for function in (distinct_k, utility_k)]
-        assert np.transpose(values) == pytest.approx(np.array([answers(classes, k)] * 2), abs=1e-12)
-
-
-@pytest.mark.parametrize("classes", ["a", "aa", "aba", "caabb", "abcdef", "baaaaa"])
-def test_a_text_that_says_something_new_counts_with_its_quality(classes):
-    quality = [float(7 * i % 5) for i in range(len(classes))]
-    for k in range(1, len(classes) + 1):
-        utilities = utility_k([equality(classes)] * 2, k, [quality, [2] * len(classes)])
-        assert utilities[0] == pytest.approx(answers(classes, k, quality)[1], abs=1e-12)
-        assert utilities[1] == pytest.approx(2 * answers(classes, k)[1], abs=1e-12)
-        in_order = utility_k([equality(classes)], k, [quality], "given")
-        assert in_order[0] == pytest.approx(answers_in_order(classes[:k], quality[:k])[1], abs=1e-12)
-
-
-@pytest.mark.parametrize("k", [1, 3, 10])
-def test_properties_of_noveltybench(k):
-    weights = [0.8**i for i in range(k)]
-    assert answer_values([0] * 12, k) == pytest.approx((1, 1 / sum(weights)), abs=1e-12)  # identical
-    assert answer_values(range(12), k) == pytest.approx((k, 1), abs=1e-12)  # all different
-
-
-@pytest.mark.parametrize("quality", [None, np.full(MOST_CAPTIONS, 1e308)])
-def test_values_of_the_largest_set_are_finite(quality):
-    distinct, utility = answer_values(range(MOST_CAPTIONS), MOST_CAPTIONS, "any", quality)
-    assert distinct == pytest.approx(MOST_CAPTIONS)
-    assert utility == pytest.approx(1 if quality is None else 1e308)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +49,11 @@ def test_quality_adds_a_value_of_the_candidates(order):
 
 
 TEXTS = {"a dog": (1.0, 0.0), "a hound": (0.96, 0.28), "a puppy": (0.8, 0.6), "a cat": (0.0, 1.0)}
+
+
 PREDICTIONS = [["a dog", "a hound", "a puppy", "a cat"], ["a cat", "a cat", "a cat"]]
+
+
 REFERENCES = [["a dog", "a cat"], ["a cat", "a hound", "a dog"]]
 
 
@@ -153,45 +109,6 @@ def test_a_function_is_asked_once_about_every_two_different_texts():
 def test_refuses(options, message):
     with pytest.raises((TypeError, ValueError), match=message):
         compute(**options)
-
-
-# Vendi scores of a large order, captions without words, and every message about a user's kernel.
-
-
-def test_a_large_order_is_close_to_infinity():
-    first, second = vendi_scores(np.array([1.5, 0.5]), (LARGEST_ORDER, math.inf))
-    assert first == pytest.approx(second, rel=2e-3)
-
-
-def test_captions_without_words_are_one_kind_of_caption():
-    index = NgramIndex.of_sets([[[], [], ["a", "dog"]]])
-    eigenvalues = feature_eigenvalues(unit_rows(ngram_features(index, 0, None)))
-    assert eigenvalues.tolist() == pytest.approx([0.0, 1.0, 2.0], abs=1e-12)
-
-
-class Unreadable:
-    """What no array can be made of."""
-
-    def __array__(self, dtype=None, copy=None):
-        raise RuntimeError("not on this machine")
-
-
-@pytest.mark.parametrize(
-    ("kernel", "error", "message"),
-    [
-        (np.ones((2, 3)), ValueError, "got shape (2, 3)."),
-        (np.array([[1.0, math.nan], [math.nan, 1.0]]), ValueError, "got nan in it."),
-        (np.array([[1.0, 0.0], [0.0, 2.0]]), ValueError, "got 2 on its diagonal."),
-        (np.array([[1.0, 0.5], [0.4, 1.0]]), ValueError, "got numbers that differ by 0.1 across it."),
-        (np.array([[1.0, 2.0], [2.0, 1.0]]), ValueError, "kernels: expected a kernel without negative eigenvalues"),
-        ("a dog", TypeError, "kernels: expected a matrix for the captions of predictions[3], got str"),
-        (Unreadable(), TypeError, "got Unreadable (not on this machine)."),
-        (None, ValueError, "got shape ()."),
-    ],
-)
-def test_bad_outputs_of_a_kernel(kernel, error, message):
-    assert_refused(error, f".*{message}", kernel_eigenvalues, kernel, 2, "predictions[3]")
-    assert_refused(error, ".*predictions[3]", kernel_eigenvalues, kernel, 2, "predictions[3]")
 
 
 # Diversity of sets: the largest one, and pairwise distances by hand.

@@ -13,13 +13,27 @@ from manycaps.kit.vectors_rows import (
     distances_from_cosines,
     embed_caption_rows,
     evaluate_distance,
+    held_out_sizes,
     joint_vectors,
     multi_reference_cosine,
     nearest_reference_distance,
+    split_people,
     text_distances,
     vector_distances,
 )
 from tests.refusals import assert_refused
+from tests.unit.kit.vectors_cases import rows_of
+
+
+def test_held_out_and_kept_are_the_references_of_the_row():
+    rows = rows_of(0, n_rows=5)
+    drawn = split_people(rows, 0, 0)
+    assert held_out_sizes(rows.sizes()).tolist() == [3] * 5
+    for row, references in enumerate(rows.references):
+        held_out, candidates, kept = (part[3 * row : 3 * row + 3] for part in drawn)
+        assert sorted([*held_out, *kept]) == references.tolist()
+        assert set(candidates) <= set(rows.predictions[row])
+
 
 PAIR = np.eye(2)
 
@@ -52,8 +66,13 @@ def test_ready_arrays_lists_and_a_block_are_one():
 
 
 SHAPE = "expected an array of shape (n, d), n and d at least 1, got shape"
+
+
 FINITE = "expected finite numbers of size at most 1e+70, got"
+
+
 HUGE, UNDEFINED = np.array([[1.0, -1e160]]), np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, 0.0]])
+
 
 # By message, the columns of candidates and references.
 VALUE_ERRORS = {
@@ -68,6 +87,8 @@ VALUE_ERRORS = {
     f"prediction_embeddings[0][0]: {FINITE} -1e+160": ([HUGE], [PAIR]),
     f"prediction_embeddings[0][0]: {FINITE} inf": ([np.array([[1.0, np.inf]], dtype=np.float16)], [PAIR]),
 }  # fmt: skip
+
+
 TYPE_ERRORS = {
     "reference_embeddings: expected a list of arrays of shape (n, d), got None. Give prediction_embeddings and": (
         [PAIR], None

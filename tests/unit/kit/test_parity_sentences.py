@@ -1,4 +1,4 @@
-"""Division of texts into sentences: abbreviations, numbers, quotations, lists, scripts, and texts with nothing."""
+"""Sentences: how texts are divided, in any script, and the spans of sentences that are compared."""
 
 import re
 
@@ -8,8 +8,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manycaps.kit import words_sentences
+from manycaps.kit.parity_sentences import are_single_sentences, nearest_span, row_spans, text_spans
 from manycaps.kit.words_sentences import sentence_pieces, sentence_rules, split_sentences
 from tests.refusals import refusals
+
+
+@pytest.mark.parametrize("text", ["a dog runs", "A dog (wet) runs.", "Dr. Li runs.", "", "狗在跑。"])
+def test_captions_of_one_sentence_are_not_divided(text):
+    assert are_single_sentences([text, "a cat"], "en")
+    assert not are_single_sentences(["a cat", f"{text} A cat sleeps. It rains."], "en")
+
+
+def test_the_nearest_span_is_named():
+    rows = row_spans([["A dog. A cow runs."]], [["A cat. A cow."]], "en")
+    distances = np.array([[0, 9, 9, 2, 1, 3], [9, 0, 9, 5, 4, 0.5]], dtype=float)
+    assert nearest_span(rows[0], distances, 0) == "A cow."
+    assert nearest_span(rows[0], distances, 1) == "A cat. A cow."
+
+
+def test_a_text_of_three_sentences_has_six_spans():
+    assert len(text_spans("A dog. A cat. It rains.").texts) == 6
+    assert text_spans(" A dog. ").texts == [" A dog. "]
 
 
 def call(language):
@@ -40,6 +59,7 @@ CASES = [
     ("", [""]),
     ("  \n", [""]),
 ]
+
 
 SCRIPTS = [
     ("zh", "一只狗在跑。它很湿！两个人在看。", ["一只狗在跑。", "它很湿！", "两个人在看。"]),

@@ -1,6 +1,5 @@
-"""Human parity by gaps: the closed form against enumeration, level and power, and the result of a corpus."""
+"""Human parity of a corpus: histograms, drawn p-values, copies, lists of captions, and intervals of shares."""
 
-import itertools
 import math
 import warnings
 
@@ -9,133 +8,33 @@ import pytest
 import scipy.stats
 
 import manycaps
-from manycaps.functional import human_gaps, human_parity_test
-from manycaps.kit.parity_corpus import smallest_parity_p_value
-from manycaps.kit.parity_gaps import gaps_test, row_gaps
-from manycaps.kit.parity_power import (
-    detectable_gap,
-    noncentrality,
-    rows_for_gap,
-    rows_to_detect,
-    rows_to_detect_of_clusters,
-    spread_of_effect,
-)
-from tests.refusals import assert_refused
-from tests.simulated_people import distances_of, drawn_distances
-
-SIZES = [(m, n) for m in range(1, 7) for n in range(2, 7)]
+from manycaps.kit.parity_corpus import conformal_p_values, distance_histogram, smallest_parity_p_value
+from manycaps.kit.parity_tails import PeopleDistances, TailDistances, corpus_tails
+from tests.simulated_people import drawn_distances, kept_distances
+from tests.unit.kit.parity_cases import as_distances, corpus
 
 
-def symmetric(rng, n_texts, *, ties):
-    values = rng.integers(0, 4, size=(n_texts, n_texts)) * 0.25 if ties else rng.random((n_texts, n_texts))
-    upper = np.triu(values, 1)
-    return upper + upper.T
+def test_the_histogram_is_that_of_people_and_ends_in_the_tails():
+    rng = np.random.default_rng(8)
+    corpus = kept_distances((drawn_distances(rng, 3_000, 2, 4), 2), (drawn_distances(rng, 2_000, 1, 3), 1))
+    tails = corpus_tails(corpus, None, None)
+    histogram = distance_histogram(corpus, tails.people[False])
+    assert len(histogram) == 20
+    assert sum(histogram) == pytest.approx(1)
+    assert histogram == pytest.approx([0.05] * 20, abs=0.02)
+    ends = tails.shares["generic_share"].value, tails.shares["unlike_people_share"].value
+    assert (histogram[0], histogram[-1]) == pytest.approx(ends, abs=1e-12)
 
 
-def all_splits(distances, m):
-    """The row with every choice of m candidates first."""
-    texts = range(len(distances))
-    orders = [[*chosen, *(i for i in texts if i not in chosen)] for chosen in itertools.combinations(texts, m)]
-    return np.stack([distances[np.ix_(order, order)] for order in orders])
-
-
-def gaps_by_definition(distances, m):
-    """(f, v) as means over pairs."""
-    n_texts = len(distances)
-    across = np.mean([distances[i, j] for i in range(m) for j in range(m, n_texts)])
-    people = np.mean([distances[i, j] for i, j in itertools.combinations(range(m, n_texts), 2)])
-    own = [distances[i, j] for i, j in itertools.combinations(range(m), 2)]
-    return across - people, np.mean(own) - people if own else 0.0
-
-
-@pytest.mark.parametrize("ties", [False, True])
-def test_the_closed_form_equals_enumeration(ties):
-    """1,000 rows in all, of all sizes to 6 + 6."""
-    rng, worst = np.random.default_rng(int(ties)), 0.0
-    for m, n in SIZES:
-        rows = np.stack([symmetric(rng, m + n, ties=ties) for _ in range(17)])
-        gaps = row_gaps(rows, m)
-        for i, row in enumerate(rows):
-            assert (gaps.fidelity[i], gaps.diversity[i]) == pytest.approx(gaps_by_definition(row, m), abs=1e-14)
-            splits = row_gaps(all_splits(row, m), m)
-            values = np.stack((splits.fidelity, splits.diversity))
-            worst = max(worst, np.abs(values.mean(axis=1)).max())
-            worst = max(worst, np.abs(np.cov(values, bias=True) - gaps.covariance[i]).max())
-    assert worst < 1e-12
-
-
-def p_values(distances, m, n_rows):
-    gaps = row_gaps(distances, m)
-    parts = [type(gaps)(*(each[i : i + n_rows] for each in gaps)) for i in range(0, len(distances), n_rows)]
-    return np.array([gaps_test([part]).p_value for part in parts])
-
-
-@pytest.mark.parametrize(("m", "n", "n_rows"), [(5, 5, 10), (2, 3, 40), (1, 4, 20), (10, 3, 5)])
-def test_the_level_is_kept(m, n, n_rows):
-    found = p_values(drawn_distances(np.random.default_rng(m), 2_000 * n_rows, m, n), m, n_rows)
-    low, high = scipy.stats.binom.interval(0.999, 2_000, 0.05)
-    assert low <= np.count_nonzero(found <= 0.05) <= high
-
-
-@pytest.mark.slow
-def test_clusters_keep_the_level_that_rows_do_not():
-    """Forty clusters of three equal rows: three times the gaps, and nine times their covariance."""
-    distances = drawn_distances(np.random.default_rng(2), 400 * 40, 3, 3).reshape(400, 40, 6, 6)
-    clusters = np.repeat(np.arange(40), 3).tolist()
-    counts = np.zeros(2)
-    for corpus in distances:
-        copied = np.repeat(corpus, 3, axis=0)
-        tests = human_parity_test(copied, 3, clusters), human_parity_test(copied, 3)
-        counts += [test.p_value <= 0.05 for test in tests]
-    low, high = scipy.stats.binom.interval(0.999, 400, 0.05)
-    assert low <= counts[0] <= high < counts[1]
-
-
-def test_parts_and_units_change_nothing():
-    rng = np.random.default_rng(3)
-    distances = drawn_distances(rng, 12, 3, 4)
-    whole = human_parity_test(distances, 3)
-    parts = gaps_test([row_gaps(distances[:5], 3), row_gaps(distances[5:], 3)])
-    assert (parts.p_value, *parts[1:]) == (whole.gaps_p_value, *whole[3:])
-    assert human_parity_test(distances * 2.0**-40, 3) == whole
-    assert human_parity_test(distances[::-1], 3) == pytest.approx(whole, rel=1e-12)
-    assert (human_gaps(distances * 2.0**40, 3).energy / 2.0**40).tolist() == human_gaps(distances, 3).energy.tolist()
-
-
-def test_what_cannot_be_said_is_nan():
-    equal = np.zeros((5, 4, 4))
-    test = human_parity_test(equal, 2)
-    assert (test.degrees, math.isnan(test.p_value)) == (0, True)
-    one = human_parity_test(drawn_distances(np.random.default_rng(4), 8, 1, 4), 1)
-    assert (one.degrees, math.isnan(one.diversity_p_value), one.gaps_p_value) == (1, True, one.fidelity_p_value)
-    # One split into one and two: the diversity of three texts follows from the rest.
-    distances = drawn_distances(np.random.default_rng(5), 6, 2, 3)
-    assert math.isnan(human_parity_test(distances, 2, ["a"] * 6).p_value)
-
-
-NOT_SYMMETRIC = "distances[0]: expected symmetric distances of at least 0 with zeros on the"
-
-
-@pytest.mark.parametrize(
-    ("distances", "n_candidates", "error", "message"),
-    [
-        (np.zeros((1, 3, 4)), 1, ValueError, "distances: expected shape (n_rows, n, n), got (1, 3, 4). Give a value"),
-        (
-            np.zeros((1, 3, 3)),
-            2,
-            ValueError,
-            "n_candidates: expected at most 1 of 3 texts, got 2. References are compared",
-        ),
-        (np.zeros((1, 3, 3)), 1.5, TypeError, "n_candidates: expected a whole number, got float. Give an int."),
-        (np.eye(4)[None], 1, ValueError, NOT_SYMMETRIC),
-        (np.triu(np.ones((1, 4, 4)), 1), 1, ValueError, NOT_SYMMETRIC),
-        (-1.0 + np.eye(4)[None], 1, ValueError, NOT_SYMMETRIC),
-        (np.full((1, 4, 4), np.nan), 1, ValueError, "distances[0][0][0]: expected a finite number, got NaN or"),
-    ],
-)
-def test_messages(distances, n_candidates, error, message):
-    for function in (human_gaps, human_parity_test):
-        assert_refused(error, message, function, distances, n_candidates)
+def test_conformal_p_values_can_be_smaller_than_one_row_allows():
+    """Far candidates have 1 / (1 + all references); people's are at most 0.05 in about 5%."""
+    rng = np.random.default_rng(9)
+    distances = drawn_distances(rng, 200, 2, 4)
+    tail_distances = TailDistances(distances, 2)
+    people = PeopleDistances({4: tail_distances.people})
+    p_values = conformal_p_values(tail_distances.candidates, people)
+    assert np.mean(p_values <= 0.05) == pytest.approx(0.05, abs=0.035)
+    assert conformal_p_values(np.full((1, 1, 4), 99.0), people).tolist() == [[pytest.approx(1 / 801)]]
 
 
 # Human parity over a corpus: rows needed, intervals, copies, drawn p-values against the closed form.
@@ -146,76 +45,10 @@ def human_parity():
     return manycaps.load("human_parity")
 
 
-def corpus(seed, n_rows=30, m=5, n=5, wrong=0.0):
-    """Points of people and of a system of which a share lies elsewhere, as vectors of both columns."""
-    rng = np.random.default_rng(seed)
-    people, system = rng.normal(size=(n_rows, n, 4)), rng.normal(size=(n_rows, m, 4))
-    system[rng.random((n_rows, m)) < wrong] += 5.0
-    return {"prediction_embeddings": system, "reference_embeddings": people}
-
-
 def ready(*seed, **options):
     """The same as Euclidean distances, for `compute`."""
     columns = corpus(*seed, **options)
     return {"distances": as_distances(columns), "n_candidates": columns["prediction_embeddings"].shape[1]}
-
-
-def as_distances(columns):
-    return distances_of(np.concatenate([columns["prediction_embeddings"], columns["reference_embeddings"]], axis=1))
-
-
-@pytest.mark.parametrize("degrees", [1, 2])
-def test_rows_to_detect_are_those_with_the_power_that_is_stated(degrees):
-    """Against the noncentral chi-squared of scipy.stats."""
-    found = scipy.stats.ncx2.sf(scipy.stats.chi2.isf(0.05, degrees), degrees, noncentrality(degrees))
-    assert found == pytest.approx(0.8, abs=1e-9)
-    rows = rows_for_gap(0.02, 0.003, degrees)
-    assert detectable_gap(rows, 0.003, degrees) <= 0.02 < detectable_gap(rows - 1, 0.003, degrees)
-
-
-def test_the_interval_of_rows_is_infinite_where_people_are_not_excluded():
-    near, far = rows_to_detect(3.0, 2, 50, 0.95, 1.0), rows_to_detect(40.0, 2, 50, 0.95, 1.0)
-    assert near.high == math.inf
-    assert near.low > 50 / 2
-    assert far.low < far.rows < far.high < math.inf
-    assert rows_to_detect(1.0, 2, 50, 0.95, 1.0).rows == math.inf
-    assert math.isnan(rows_to_detect(9.0, 2, 1, 0.95, 1.0).low)
-    assert math.isnan(rows_to_detect(math.nan, 0, 5, 0.95, 1.0).rows)
-
-
-def test_the_interval_of_clusters_inverts_the_noncentral_f():
-    needed = rows_to_detect_of_clusters(30.0, 2, 40, 80, 0.9)
-    value = 30.0 * 38 / (2 * 39)
-    for rows, share in ((needed.low, 0.05), (needed.high, 0.95)):
-        effect = noncentrality(2) * 2 / rows  # of a cluster; rows are whole numbers
-        assert scipy.stats.ncf.cdf(value, 2, 38, 40 * effect) == pytest.approx(share, abs=0.02)
-    assert math.isnan(rows_to_detect_of_clusters(30.0, 2, 4, 8, 0.9).rows)
-
-
-def test_the_interval_of_rows_holds_the_true_number():
-    """In 95% of 400 corpora of 30 rows, people with a tenth of wrong captions; binomial, four standard errors."""
-    columns = row_gaps(as_distances(corpus(1, 40_000, wrong=0.1)), 5)
-    mean = np.array([columns.fidelity.mean(), columns.diversity.mean()])
-    true = noncentrality(2) / (mean @ np.linalg.solve(columns.covariance.mean(axis=0), mean))
-    gaps = row_gaps(as_distances(corpus(2, 400 * 30, wrong=0.1)), 5)
-    n_held = 0
-    for i in range(400):
-        rows = slice(30 * i, 30 * i + 30)
-        values = np.stack([gaps.fidelity[rows], gaps.diversity[rows]], axis=1)
-        sums, covariance = values.sum(axis=0), gaps.covariance[rows].sum(axis=0)
-        spread = spread_of_effect(sums / 30, covariance / 30, [(values, gaps.covariance[rows])])
-        needed = rows_to_detect(float(sums @ np.linalg.solve(covariance, sums)), 2, 30, 0.95, spread)
-        n_held += needed.low <= math.ceil(true) <= needed.high
-    assert 0.95 - 4 * math.sqrt(0.05 * 0.95 / 400) <= n_held / 400 <= 1
-
-
-def test_a_spread_of_few_rows_counts_five_rows_of_people():
-    gaps, covariances = np.array([[1.0], [3.0]]), np.ones((2, 1, 1))
-    # w = 2, T2 = 4: both rows move lambda by 4, and the sum of squares over n - 1, over 4 T2, is 2.
-    few = (scipy.stats.t.ppf(0.975, 1) / scipy.stats.norm.ppf(0.975)) ** 2
-    assert spread_of_effect(np.array([2.0]), np.ones((1, 1)), [(gaps, covariances)]) == pytest.approx(
-        (2 * 2 * few + 5) / 7, rel=1e-12
-    )
 
 
 @pytest.mark.slow
