@@ -23,14 +23,16 @@ from .kit.parity_arrays import (
     HumanGaps,
     HumanTails,
     ParityTest,
+    SentenceFaults,
     human_gaps,
     human_parity_test,
     human_tails,
     plan_human_parity,
     plan_wrong_captions,
+    sentence_faults,
 )
-from .kit.parity_power import ParityPlan
-from .kit.sentence_faults import SentenceFaults, sentence_faults
+from .kit.parity_gaps import ParityPlan
+from .kit.parity_sentences import split_sentences
 from .kit.sets_distinct import answer_classes, distinct_k, div_n, semantic_entropy, unique_share, utility_k, vendi_score
 from .kit.sets_diversity import compression_ratio, mbleu, self_bleu, self_cider
 from .kit.sets_homogeneity import HomogeneityTest, homogeneity_matrix, homogeneity_test
@@ -38,7 +40,6 @@ from .kit.sets_tests import combined_p_value, harmonic_mean_p
 from .kit.triangle_rank import triangle_rank_p_values, triangle_rank_statistic
 from .kit.vectors_rows import cosine_distances
 from .kit.words_ptb import ptb_tokenize
-from .kit.words_sentences import split_sentences
 from .kit.words_tests import HumanWording, human_wording
 from .kit.words_tokenizers import tokenize
 

@@ -9,7 +9,7 @@ from manycaps.comparison.significance import Comparison
 from manycaps.comparison.system_lines import has_meaning, has_wording
 from manycaps.kit.module import VERSION
 from manycaps.kit.paired_tests import MOST_EXACT_CLUSTERS
-from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL, POWER
+from manycaps.kit.parity_gaps import CONFIDENCE_LEVEL, LEVEL, POWER
 
 
 def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:

@@ -13,7 +13,7 @@ from manycaps.comparison.system_tables import NOTHING
 from manycaps.comparison.table_terms import EXCESS, MOST_MARKED, P_PEOPLE
 from manycaps.files.result_tables import LETTERS, Cell, Table, as_digits, as_interval, column_form, number_cell
 from manycaps.kit.paired_tests import MOST_EXACT_CLUSTERS, PairedTest
-from manycaps.kit.parity_power import LEVEL, POWER
+from manycaps.kit.parity_gaps import LEVEL, POWER
 from manycaps.kit.parity_tails import TAIL
 from manycaps.kit.parity_words import format_p_value, p_value_digits
 

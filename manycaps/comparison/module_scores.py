@@ -19,7 +19,7 @@ from manycaps.comparison.compare_options import MODEL_OPTIONS, CompareOptions
 from manycaps.comparison.read import MODULE, Exchange, ScoredSystem, SystemRow
 from manycaps.kit.errors import InputError
 from manycaps.kit.ngrams import document_frequencies, warn_of_equal_documents
-from manycaps.kit.parity_power import CONFIDENCE_LEVEL
+from manycaps.kit.parity_gaps import CONFIDENCE_LEVEL
 from manycaps.kit.rows import words_of_unknown, words_of_unread
 from manycaps.kit.sets_module import CAPTION_COLUMNS, N_RESAMPLES, text_counts
 from manycaps.kit.vectors_sentences import ENCODER_DEFAULTS

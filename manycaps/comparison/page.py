@@ -20,7 +20,7 @@ from manycaps.comparison.system_parity import FAULTS, ROWS
 from manycaps.comparison.system_tables import CaptionExample
 from manycaps.comparison.words import Words
 from manycaps.files.result_tables import Cell, Table, as_digits, page_table
-from manycaps.kit.parity_power import LEVEL
+from manycaps.kit.parity_gaps import LEVEL
 from manycaps.kit.parity_words import format_p_value
 from manycaps.report.inline_svg import INK, MUTED, SERIES, Plot, as_plot, line_of, mark_of, new_figure
 from manycaps.report.page_frame import as_document, as_figure, as_picture, as_plot_section, caption_cell, id_cell

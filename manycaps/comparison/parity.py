@@ -14,7 +14,7 @@ from manycaps.comparison.system_parity import ROUNDING, ROWS, SystemParity
 from manycaps.comparison.wrong_captions import SharedAnswers, WrongCaptions
 from manycaps.kit.paired_tests import holm_p_values
 from manycaps.kit.parity_corpus import MEANS, PEOPLES_COPIES, SMALLEST_P, TextValues, parity_result
-from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL, RowsToDetect, rows_to_detect_of_tails
+from manycaps.kit.parity_gaps import CONFIDENCE_LEVEL, LEVEL, RowsToDetect, rows_to_detect_of_tails
 from manycaps.kit.parity_tails import TAIL, TAILS, CorpusTails, corpus_tails
 from manycaps.kit.parity_texts import corpus_faults
 from manycaps.kit.sets_tests import with_interval

@@ -11,8 +11,7 @@ from manycaps.comparison.wrong_captions import WrongCaptions
 from manycaps.kit.arrays import Floats, Ints
 from manycaps.kit.paired_tests import MOST_ENUMERATED, attainable_level
 from manycaps.kit.parity_corpus import GAPS
-from manycaps.kit.parity_gaps import sums_of_clusters
-from manycaps.kit.parity_power import POWER, noncentrality_of_f
+from manycaps.kit.parity_gaps import POWER, noncentrality_of_f, sums_of_clusters
 from manycaps.kit.parity_tails import TAIL, TailDistances
 from manycaps.kit.sets_tests import cluster_numbers, mean_of_rows
 

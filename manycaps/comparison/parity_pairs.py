@@ -16,8 +16,14 @@ from manycaps.comparison.wrong_captions import WrongCaptions
 from manycaps.kit.paired_tests import MeanTest, holm_p_values, joint_sign_flip_tests, mean_tests, nearer_tests
 from manycaps.kit.parity_corpus import GAPS
 from manycaps.kit.parity_faults import more_faults_than, smallest_of
-from manycaps.kit.parity_gaps import sums_of_clusters
-from manycaps.kit.parity_power import LEVEL, WEIGHT_OF_TAILS, joint_p_value, level_of_distances, level_of_gaps
+from manycaps.kit.parity_gaps import (
+    LEVEL,
+    WEIGHT_OF_TAILS,
+    joint_p_value,
+    level_of_distances,
+    level_of_gaps,
+    sums_of_clusters,
+)
 from manycaps.kit.parity_tails import TailShare
 from manycaps.kit.sets_tests import mean_interval, mean_of_rows
 

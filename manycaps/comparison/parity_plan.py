@@ -15,7 +15,7 @@ from manycaps.files.caption_tables.columns import as_columns
 from manycaps.kit.errors import InputError
 from manycaps.kit.options import check_number
 from manycaps.kit.parity_arrays import check_plan, plan_wrong_captions
-from manycaps.kit.parity_power import LEVEL, ParityPlan, parity_plan
+from manycaps.kit.parity_gaps import LEVEL, ParityPlan, parity_plan
 from manycaps.kit.rows import warn_of_unread
 
 from .plan_options import PlanOptions

@@ -13,14 +13,18 @@ from manycaps.catalog.installed_modules import is_installed, load, module_class,
 from manycaps.comparison.read import MODULE, WORDING, NoDistances, ParityRows, SystemRow, UnsupportedSentence
 from manycaps.comparison.wrong_captions import RowDistances, WrongCaptions, wrong_captions
 from manycaps.kit.parity_corpus import symmetric
-from manycaps.kit.parity_power import CONFIDENCE_LEVEL
-from manycaps.kit.parity_sentences import sentence_support, text_spans
+from manycaps.kit.parity_gaps import CONFIDENCE_LEVEL
+from manycaps.kit.parity_sentences import LANGUAGE, sentence_support, text_spans
 from manycaps.kit.parity_texts import repeated_phrases, unsupported_sentences
 from manycaps.kit.vectors_rows import cosine_similarities, distances_from_cosines
-from manycaps.kit.words_models import load_language_model
-from manycaps.kit.words_phrases import telling_phrases
-from manycaps.kit.words_predictability import LEAST_ROWS_OF_WORDING, number_texts, seen_references, wording_of
-from manycaps.kit.words_sentences import LANGUAGE
+from manycaps.kit.words_predictability import (
+    LEAST_ROWS_OF_WORDING,
+    load_language_model,
+    number_texts,
+    seen_references,
+    wording_of,
+)
+from manycaps.kit.words_tests import telling_phrases
 from manycaps.kit.words_tokenizers import tokenize_rows
 
 # Language whose rules divide texts into sentences, unless another one is given.

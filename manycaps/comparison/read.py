@@ -31,8 +31,8 @@ from manycaps.kit.parity_sentences import SentenceSupport
 from manycaps.kit.parity_tails import DistanceBlock, Distances
 from manycaps.kit.parity_texts import TextWords, sentences_of_counts, text_words
 from manycaps.kit.row_images import clusters_of_images, ids_without_numbers, image_numbers, join_labels
-from manycaps.kit.words_phrases import Phrase
 from manycaps.kit.words_predictability import SentenceScores, WordingRows
+from manycaps.kit.words_tests import Phrase
 
 # Name of the human captions in tables and results.
 PEOPLE = "people"

@@ -33,8 +33,8 @@ from manycaps.files.result_tables import without_null
 from manycaps.kit.errors import InputError, quote_value, reason_of
 from manycaps.kit.parity_corpus import OF_PAIRS
 from manycaps.kit.parity_tails import Distances, KeptDistances
-from manycaps.kit.words_phrases import Phrase
 from manycaps.kit.words_predictability import WordingRows
+from manycaps.kit.words_tests import Phrase
 from manycaps.scoring.corpus_values import read_blocks
 from manycaps.scoring.reductions import DISTANCE_COLUMN
 from manycaps.scoring.run_folder import RunFolder, read_saved

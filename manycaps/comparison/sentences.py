@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.kit.parity_power import POWER
+from manycaps.kit.parity_gaps import POWER
 from manycaps.kit.parity_words import format_p_value
 
 # What columns, sentences and pages call each share, the kinds of faults first.

@@ -16,10 +16,10 @@ from manycaps.comparison.system_parity import SystemParity
 from manycaps.kit.errors import InputError
 from manycaps.kit.paired_tests import PairedTest, holm_p_values, nearer_p_values, paired_tests, smallest_sign_p_value
 from manycaps.kit.parity_corpus import LEAST_ROWS
-from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL
+from manycaps.kit.parity_gaps import CONFIDENCE_LEVEL, LEVEL
+from manycaps.kit.parity_sentences import split_sentences
 from manycaps.kit.sets_module import N_RESAMPLES
 from manycaps.kit.sets_tests import ClusteredMean, cluster_numbers, clustered_test, mean_interval, mean_of_rows
-from manycaps.kit.words_sentences import split_sentences
 
 # Networks compute in single precision, and their last digits depend on which captions are encoded together: values that
 # differ by less than this share of a usual one are equal.

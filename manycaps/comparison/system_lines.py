@@ -15,10 +15,10 @@ from manycaps.comparison.parity_pairs import ParityPair, ShareTest
 from manycaps.comparison.sentences import NOUNS, TERMS, Share, as_list
 from manycaps.comparison.system_parity import FAULTS, LENGTH_GAP, ROWS
 from manycaps.kit.parity_faults import FAULTS as KINDS_OF_FAULTS
-from manycaps.kit.parity_power import LEVEL
+from manycaps.kit.parity_gaps import LEVEL
 from manycaps.kit.parity_tails import TAIL
 from manycaps.kit.parity_words import DIRECTIONS, LEAST_LENGTH_RATIO, clear_phrases, gap_text, is_above_people
-from manycaps.kit.words_phrases import Phrase
+from manycaps.kit.words_tests import Phrase
 
 # Columns of a terminal.
 WIDTH = 100

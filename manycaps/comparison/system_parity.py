@@ -14,7 +14,7 @@ import scipy.special
 from manycaps.comparison.read import ParityRows
 from manycaps.kit.parity_corpus import GAPS, MEANS, list_captions
 from manycaps.kit.parity_faults import CorpusFaults
-from manycaps.kit.parity_power import LEVEL
+from manycaps.kit.parity_gaps import LEVEL
 from manycaps.kit.parity_sentences import DistanceSupport
 from manycaps.kit.parity_tails import CorpusTails, TailShare, tail_share
 from manycaps.kit.parity_texts import LengthGap

@@ -32,7 +32,7 @@ from manycaps.comparison.system_parity import FAULTS, ROWS, copies_references
 from manycaps.comparison.table_terms import GROUP, MOST_MARKED
 from manycaps.files.result_tables import Cell, Table, number_cell, write_table
 from manycaps.kit.parity_faults import FAULTS as KINDS_OF_FAULTS
-from manycaps.kit.parity_power import LEVEL, POWER
+from manycaps.kit.parity_gaps import LEVEL, POWER
 from manycaps.kit.parity_tails import TAIL
 from manycaps.kit.parity_words import gap_text, p_value_digits, share_text
 

@@ -10,8 +10,7 @@ from tqdm import tqdm
 
 from manycaps.comparison.read import PEOPLE, SystemRow
 from manycaps.kit.arrays import Floats, Ints
-from manycaps.kit.parity_gaps import row_gaps
-from manycaps.kit.parity_power import CONFIDENCE_LEVEL
+from manycaps.kit.parity_gaps import CONFIDENCE_LEVEL, row_gaps
 from manycaps.kit.parity_tails import (
     TAIL,
     Distances,

@@ -20,7 +20,7 @@ from manycaps.kit.arrays import Floats
 from manycaps.kit.errors import InputError
 from manycaps.kit.ngrams import document_frequencies
 from manycaps.kit.paired_tests import PairedTest, holm_p_values, paired_tests
-from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL
+from manycaps.kit.parity_gaps import CONFIDENCE_LEVEL, LEVEL
 from manycaps.kit.parity_words import p_value_digits
 from manycaps.kit.sets_distinct import unit_rows
 from manycaps.kit.sets_homogeneity import (

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from manycaps.kit.errors import InputError
 from manycaps.kit.ngrams import document_frequencies
 from manycaps.kit.options import check_whole_number
-from manycaps.kit.words_models import caption_trigrams
+from manycaps.kit.words_predictability import caption_trigrams
 from manycaps.kit.words_tokenizers import check_tokenizer, ngram_tokens, recorded_name, tokenize_rows
 
 from .caption_tables import CaptionColumn, caption_lists, open_captions

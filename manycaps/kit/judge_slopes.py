@@ -26,7 +26,7 @@ from .arrays import Floats, Ints, TokenRows, as_list, plain_arguments
 from .errors import InputError, check_n_rows
 from .ngrams import RowTexts, WordNumbers, word_ids
 from .options import check_number
-from .parity_power import CONFIDENCE_LEVEL, LEVEL
+from .parity_gaps import CONFIDENCE_LEVEL, LEVEL
 from .rows import as_both_rows
 from .sets_tests import check_clusters, cluster_numbers
 from .words_predictability import wording_rows

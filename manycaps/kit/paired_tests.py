@@ -18,8 +18,7 @@ from .errors import InputError, InputTypeError
 from .ngrams_bleu import bleu_scores
 from .ngrams_rouge import bleu_rows
 from .options import check_confidence_level, check_whole_number
-from .parity_gaps import sums_of_clusters
-from .parity_power import CONFIDENCE_LEVEL, LEVEL, POWER
+from .parity_gaps import CONFIDENCE_LEVEL, LEVEL, POWER, sums_of_clusters
 from .rows import as_token_rows
 from .sets_module import N_RESAMPLES
 from .sets_tests import (

@@ -14,16 +14,22 @@ import scipy.special
 from .arrays import exact_mean
 from .errors import check_places
 from .parity_faults import CorpusFaults
-from .parity_gaps import DrawnGaps, ParityColumns, ParityCorpus, RowGaps, gaps_test, gaps_test_of_sums, row_gaps
-from .parity_power import (
+from .parity_gaps import (
     LEVEL,
     WEIGHT_OF_LENGTH,
     WEIGHT_OF_TAILS,
     WEIGHT_OF_WORDING,
+    DrawnGaps,
+    ParityColumns,
+    ParityCorpus,
+    RowGaps,
     RowsToDetect,
+    gaps_test,
+    gaps_test_of_sums,
     joint_p_value,
     level_of_distances,
     level_of_gaps,
+    row_gaps,
     rows_to_detect,
     rows_to_detect_of_clusters,
     rows_to_detect_of_tails,

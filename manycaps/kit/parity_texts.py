@@ -34,11 +34,11 @@ from .parity_sentences import (
 )
 from .parity_tails import TAIL, CorpusTails
 from .sets_tests import TIE_TOLERANCE, mean_interval, mean_of_rows, with_interval
-from .words_models import LanguageModel
 from .words_predictability import (
     LEAST_ROWS_OF_WORDING,
     N_LISTED,
     N_MARKS,
+    LanguageModel,
     SentenceScores,
     Texts,
     are_references,

@@ -22,7 +22,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .errors import InputError, InputTypeError, quote_value
-from .parity_power import LEVEL, LEVEL_OF_PHRASES
+from .parity_gaps import LEVEL, LEVEL_OF_PHRASES
 from .parity_tails import TAIL
 
 # Rows below which no p-value under FEW_ROWS_P is printed: the closed form is right at 5% from five rows on, but its

@@ -15,8 +15,19 @@ from .errors import InputError, InputTypeError, check_n_rows, check_places
 from .ngrams import NgramIndex
 from .options import check_whole_number
 from .parity_corpus import LEAST_ROWS, SMALLEST_P
-from .parity_gaps import DrawnGaps, GapsTest, ParityCorpus, RowGaps, gaps_test, row_gaps
-from .parity_power import LEVEL, RowsToDetect, rows_to_detect, rows_to_detect_of_tails, soonest
+from .parity_gaps import (
+    LEVEL,
+    DrawnGaps,
+    GapsTest,
+    ParityCorpus,
+    RowGaps,
+    RowsToDetect,
+    gaps_test,
+    row_gaps,
+    rows_to_detect,
+    rows_to_detect_of_tails,
+    soonest,
+)
 from .rows import DISTANCES, as_caption_rows, as_pairs, check_symmetric
 from .sets_distinct import class_labels, ngram_features, unit_rows
 from .sets_diversity import ROUNDING

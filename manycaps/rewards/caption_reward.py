@@ -19,8 +19,15 @@ from ..kit.arrays import Floats, as_list
 from ..kit.errors import InputError, InputTypeError, quote_value
 from ..kit.module import as_label
 from ..kit.rows import DecoderSigns, as_caption_rows, check_no_table
-from ..kit.words_models import LanguageModel, check_language_model, load_language_model
-from ..kit.words_predictability import LEAST_ROWS_OF_WORDING, number_texts, seen_references, wording_of
+from ..kit.words_predictability import (
+    LEAST_ROWS_OF_WORDING,
+    LanguageModel,
+    check_language_model,
+    load_language_model,
+    number_texts,
+    seen_references,
+    wording_of,
+)
 from ..kit.words_tests import wording_shares
 from ..kit.words_tokenizers import Tokenizer, tokenize_rows
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from manycaps.kit.parity_sentences import SentenceSupport
     from manycaps.kit.parity_tails import Distances
     from manycaps.kit.parity_texts import TextWords
-    from manycaps.kit.words_phrases import Phrase
     from manycaps.kit.words_predictability import Texts, WordingRows
+    from manycaps.kit.words_tests import Phrase
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -296,12 +296,12 @@ class GatheredWording:
     """
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        from manycaps.kit import words_models, words_phrases, words_predictability
+        from manycaps.kit import words_predictability, words_tests
         from manycaps.kit.ngrams import WordNumbers
 
         self._tokenizer, self._language = options["tokenizer"], options["language"]
-        self._wording, self._phrases = words_predictability, words_phrases
-        self._model = words_models.load_language_model(options["language_model"], self._tokenizer)
+        self._wording, self._phrases = words_predictability, words_tests
+        self._model = words_predictability.load_language_model(options["language_model"], self._tokenizer)
         self._vocabulary = WordNumbers()
         self._kept: dict[str, list[np.ndarray]] = {}
 
@@ -327,7 +327,7 @@ class GatheredWording:
     def _sentences(self, part: Mapping[str, Sequence[Any]]) -> dict[str, np.ndarray]:
         """Words of the sentences of all texts, and how many sentences each text has."""
         from manycaps.kit.ngrams import word_ids
-        from manycaps.kit.words_sentences import split_sentences
+        from manycaps.kit.parity_sentences import split_sentences
         from manycaps.kit.words_tokenizers import tokenize_rows
 
         sides = zip(part["predictions"], part["references"], strict=True)

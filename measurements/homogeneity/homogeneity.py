@@ -58,17 +58,14 @@ from .ngrams_cider import cider_scores as cider_scores
 from .parity_corpus import check_two_references as check_two_references
 from .parity_faults import PeopleValues as PeopleValues
 from .parity_gaps import RowGaps as RowGaps
-from .parity_power import RowsToDetect as RowsToDetect
-from .parity_sentences import Spans as Spans
+from .parity_sentences import check_language as check_language
 from .parity_tails import Tail as Tail
 from .parity_texts import SentencesOfRows as SentencesOfRows
 from .row_images import text_key as text_key
 from .vectors_models import RememberedFeatures as RememberedFeatures
 from .vectors_rows import EmbeddingRows as EmbeddingRows
-from .words_models import LanguageModel as LanguageModel
-from .words_predictability import Order as Order
+from .words_predictability import LanguageModel as LanguageModel
 from .words_ptb import Shape as Shape
-from .words_sentences import check_language as check_language
 from .words_tests import WordingTest as WordingTest
 
 _DESCRIPTION = """

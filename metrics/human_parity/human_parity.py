@@ -39,11 +39,14 @@ from .parity_corpus import (
 )
 from .parity_gaps import parity_comparison
 from .parity_sentences import (
+    LANGUAGE,
     are_single_sentences,
     distances_of_texts,
     distances_of_vectors,
     row_spans,
+    sentence_rules,
     sentence_support,
+    split_sentences,
 )
 from .parity_tails import TAIL, TAILS
 from .parity_texts import (
@@ -81,11 +84,15 @@ from .vectors_rows import (
     text_distances,
 )
 from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
-from .words_models import load_language_model
-from .words_phrases import telling_phrases
-from .words_predictability import LANGUAGE_MODEL, WORDING_ALONE, number_texts, seen_references, wording_of
-from .words_sentences import LANGUAGE, sentence_rules, split_sentences
-from .words_tests import corpus_wording
+from .words_predictability import (
+    LANGUAGE_MODEL,
+    WORDING_ALONE,
+    load_language_model,
+    number_texts,
+    seen_references,
+    wording_of,
+)
+from .words_tests import corpus_wording, telling_phrases
 from .words_tokenizers import TOKENIZER, ngram_tokens, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split
@@ -97,7 +104,6 @@ from .meteor15_search import Matches as Matches
 from .meteor15_words import Prefixes as Prefixes
 from .module import CollectionModule as CollectionModule
 from .parity_faults import PeopleValues as PeopleValues
-from .parity_power import RowsToDetect as RowsToDetect
 from .row_images import text_key as text_key
 from .vectors_models import RememberedFeatures as RememberedFeatures
 from .words_ptb import Shape as Shape

@@ -6,10 +6,8 @@ from .module import CollectionModule, signature
 from .options import INTERVALS, About, Option, check_flag, value_table
 from .rows import CAPTIONS
 from .sets_tests import check_clusters
-from .words_models import load_language_model
-from .words_phrases import telling_phrases
-from .words_predictability import LANGUAGE_MODEL, number_texts, seen_references, wording_of
-from .words_tests import corpus_wording
+from .words_predictability import LANGUAGE_MODEL, load_language_model, number_texts, seen_references, wording_of
+from .words_tests import corpus_wording, telling_phrases
 from .words_tokenizers import TOKENIZER, token_finder, tokenize_rows, tokenizer_name
 
 # isort: split

@@ -31,9 +31,8 @@ from manycaps.kit.parity_corpus import parity_p_values
 from manycaps.kit.parity_gaps import gaps_test, row_gaps
 from manycaps.kit.parity_tails import KeptDistances, corpus_tails
 from manycaps.kit.parity_words import clear_phrases
-from manycaps.kit.words_phrases import telling_phrases
 from manycaps.kit.words_predictability import number_texts, wording_of
-from manycaps.kit.words_tests import WordingTest, wording_test
+from manycaps.kit.words_tests import WordingTest, telling_phrases, wording_test
 from manycaps.kit.words_tokenizers import tokenize_rows
 from scripts.studies.caption_rows import read_images
 from scripts.studies.parity_pools import embed_texts, text_distances, vector_distances

@@ -34,8 +34,7 @@ import scipy.stats
 from manycaps.kit.frechet import null_frechet_squared
 from manycaps.kit.mmd_rows import gaussian_kernel, null_mmd
 from manycaps.kit.parity_corpus import row_columns
-from manycaps.kit.parity_gaps import gaps_test_of_sums, null_gaps, row_gaps
-from manycaps.kit.parity_power import joint_p_value
+from manycaps.kit.parity_gaps import gaps_test_of_sums, joint_p_value, null_gaps, row_gaps
 from manycaps.kit.parity_tails import corpus_tails
 from manycaps.kit.sets_tests import TIE_TOLERANCE, SplitsOfRow, exact_splits, random_splits, split_forms, split_values
 from manycaps.kit.triangle_rank import null_statistics

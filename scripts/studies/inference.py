@@ -32,7 +32,7 @@ from manycaps.kit.paired_tests import (
     minimum_detectable_difference,
     sign_flip_tests,
 )
-from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL, POWER
+from manycaps.kit.parity_gaps import CONFIDENCE_LEVEL, LEVEL, POWER
 from manycaps.kit.sets_tests import interval_of_rows
 from scripts.studies.caption_rows import N_RESAMPLES, bootstrap_interval
 from scripts.studies.study_frame import Line, StudyTable, matching_lines, numbers, study_settings

@@ -37,7 +37,7 @@ import manycaps
 from manycaps.kit.ngrams import WordNumbers
 from manycaps.kit.parity_corpus import TextValues, parity_result, row_columns
 from manycaps.kit.parity_faults import FAULTS, CorpusFaults, more_faults_than
-from manycaps.kit.parity_power import joint_p_value
+from manycaps.kit.parity_gaps import joint_p_value
 from manycaps.kit.parity_sentences import SupportBlock
 from manycaps.kit.parity_tails import CorpusTails, corpus_tails
 from manycaps.kit.parity_texts import TextWords, corpus_faults, sentences_of_counts, text_words

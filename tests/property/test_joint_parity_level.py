@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from manycaps import functional
-from manycaps.kit.parity_power import WEIGHT_OF_LENGTH, joint_p_value
+from manycaps.kit.parity_gaps import WEIGHT_OF_LENGTH, joint_p_value
 from manycaps.kit.parity_texts import length_gap
 from manycaps.kit.words_predictability import wording_rows
 from manycaps.kit.words_tests import wording_test

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit.parity_power import joint_p_value
+from manycaps.kit.parity_gaps import joint_p_value
 from scripts.studies.sentence_levels import DAMAGES, TESTS, coco_images, damaged_captions, power_trial
 
 pytestmark = [pytest.mark.slow, pytest.mark.realdata]

@@ -13,7 +13,7 @@ from manycaps.files.result_tables import Cell, Table, as_digits, as_interval, co
 from manycaps.kit.arrays import Floats, exact_mean
 from manycaps.kit.errors import InputError
 from manycaps.kit.paired_tests import PairedTest, clustered_differences, holm_p_values, mean_tests, paired_tests
-from manycaps.kit.parity_power import CONFIDENCE_LEVEL, LEVEL
+from manycaps.kit.parity_gaps import CONFIDENCE_LEVEL, LEVEL
 from manycaps.kit.sets_tests import clustered_mean, interval_of_rows
 
 

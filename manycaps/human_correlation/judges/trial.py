@@ -12,7 +12,7 @@ from manycaps.kit.arrays import exact_mean
 from manycaps.kit.errors import InputError
 from manycaps.kit.judge_slopes import FEATURES, JudgeBias, SystemDifference
 from manycaps.kit.paired_tests import holm_p_values, paired_test
-from manycaps.kit.parity_power import CONFIDENCE_LEVEL
+from manycaps.kit.parity_gaps import CONFIDENCE_LEVEL
 from manycaps.kit.sets_tests import interval_of_rows
 
 

@@ -20,7 +20,7 @@ from manycaps.comparison.system_parity import ROWS, SystemParity
 from manycaps.files.result_tables import finite
 from manycaps.kit.errors import InputError
 from manycaps.kit.parity_corpus import parity_result
-from manycaps.kit.parity_power import LEVEL
+from manycaps.kit.parity_gaps import LEVEL
 from manycaps.kit.parity_tails import KeptDistances, corpus_tails
 from manycaps.kit.words_tests import corpus_wording
 from manycaps.sampling.decoding_setting import Setting

@@ -33,7 +33,7 @@ from manycaps.files.caption_tables.ids import check_ids_meet
 from manycaps.files.sampling_settings import SETTINGS, sampling_settings
 from manycaps.files.saved_files import make_folder, write_text_atomically
 from manycaps.kit.errors import InputError
-from manycaps.kit.parity_power import LEVEL
+from manycaps.kit.parity_gaps import LEVEL
 from manycaps.kit.words_tokenizers import tokenize_rows
 from manycaps.sampling.captions_file import NOTHING
 from manycaps.sampling.decoding_setting import Setting

@@ -18,7 +18,7 @@ from manycaps.comparison.system_lines import pair_line, screen_line, system_line
 from manycaps.comparison.system_parity import ROUNDING
 from manycaps.comparison.system_tables import best_systems, example_lines, parity_table
 from manycaps.kit.parity_corpus import row_columns
-from manycaps.kit.words_phrases import Phrase
+from manycaps.kit.words_tests import Phrase
 from tests import simulated_people
 from tests.refusals import reads
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from manycaps.kit.parity_gaps import gaps_test, row_gaps
-from manycaps.kit.parity_power import (
+from manycaps.kit.parity_gaps import (
     detectable_gap,
+    gaps_test,
     noncentrality,
+    row_gaps,
     rows_for_gap,
     rows_to_detect,
     rows_to_detect_of_clusters,

@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manycaps.kit import words_sentences
-from manycaps.kit.parity_sentences import are_single_sentences, nearest_span, row_spans, text_spans
-from manycaps.kit.words_sentences import sentence_pieces, sentence_rules, split_sentences
+from manycaps.kit import parity_sentences
+from manycaps.kit.parity_sentences import (
+    are_single_sentences,
+    nearest_span,
+    row_spans,
+    sentence_pieces,
+    sentence_rules,
+    split_sentences,
+    text_spans,
+)
 from tests.refusals import refusals
 
 
@@ -118,7 +125,7 @@ def test_a_text_without_marks_inside_is_one_sentence_by_the_rules_as_well(langua
     rng = np.random.default_rng(0)
     signs = [*"aB1.,!? ", "狗", "。", "ไทย", "Mr", "No.", " I ", "ß", "कि", ", "]
     texts = ["".join(rng.choice(signs, size=n)) for n in rng.integers(0, 12, size=2_000)]
-    plain = [text for text in texts if words_sentences.PLAIN.fullmatch(text)]
+    plain = [text for text in texts if parity_sentences.PLAIN.fullmatch(text)]
     assert len(plain) > 100
-    monkeypatch.setattr(words_sentences, "PLAIN", re.compile("(?!)"))
-    assert [words_sentences.sentence_pieces(text, language) for text in plain] == [[text] for text in plain]
+    monkeypatch.setattr(parity_sentences, "PLAIN", re.compile("(?!)"))
+    assert [parity_sentences.sentence_pieces(text, language) for text in plain] == [[text] for text in plain]

@@ -237,7 +237,7 @@ def test_references_of_the_image_are_no_training_captions():
 def test_a_model_that_knows_the_references_is_told(name):
     from collections import Counter
 
-    from manycaps.kit.words_models import caption_trigrams
+    from manycaps.kit.words_predictability import caption_trigrams
 
     rows = drawn_people()
     captions, references = [row[:3] for row in rows], [row[3:] for row in rows]

@@ -9,8 +9,13 @@ import pytest
 import manycaps
 from manycaps.commands.command_line import main
 from manycaps.files.frequency_tables import write_ngram_counts
-from manycaps.kit.words_models import caption_trigrams, load_language_model
-from manycaps.kit.words_predictability import number_texts, sentence_scores, wording_rows
+from manycaps.kit.words_predictability import (
+    caption_trigrams,
+    load_language_model,
+    number_texts,
+    sentence_scores,
+    wording_rows,
+)
 from tests.oracles.wording_loop import LoopModel, caption_ngrams, loop_influences, loop_slor
 from tests.refusals import assert_refused
 from tests.unit.kit.text_cases import exchangeable, len_distance

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.kit import words_phrases
+from manycaps.kit import words_tests
 from manycaps.kit.parity_tails import TAIL
-from manycaps.kit.words_phrases import telling_phrases
 from manycaps.kit.words_predictability import number_texts, side_sums, wording_rows
-from manycaps.kit.words_tests import wording_shares, wording_test
+from manycaps.kit.words_tests import telling_phrases, wording_shares, wording_test
 from tests.oracles.wording_loop import phrase_p_value
 from tests.unit.kit.text_cases import exchangeable, len_distance
 
@@ -96,8 +95,8 @@ def test_shuffled_words_are_odd_and_frequent_ones_predictable():
 
 def bounds_of(rows, monkeypatch, clusters=None):
     """The bound on the p-value of the phrase "x" in rows as `phrase_p_value` takes them; unadjusted, one-sided."""
-    monkeypatch.setattr(words_phrases, "LEAST_TEXTS", 1)
-    monkeypatch.setattr(words_phrases, "DISCOVERY_RATE", 1.0)
+    monkeypatch.setattr(words_tests, "LEAST_TEXTS", 1)
+    monkeypatch.setattr(words_tests, "DISCOVERY_RATE", 1.0)
     texts = [(m, [["a", *(["x"] if x else [])] for x in has]) for m, has in rows]
     phrases = telling_phrases(number_texts([t[:m] for m, t in texts], [t[m:] for m, t in texts]), clusters)
     return next(phrase for phrase in phrases if phrase.phrase == "x" or "x" in phrase.phrase.split())

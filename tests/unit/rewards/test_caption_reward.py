@@ -13,7 +13,7 @@ from manycaps import functional
 from manycaps.catalog.installed_modules import load
 from manycaps.comparison.quickstart.image_metrics import CHECKPOINT
 from manycaps.kit.ngrams import document_frequencies
-from manycaps.kit.words_models import caption_trigrams
+from manycaps.kit.words_predictability import caption_trigrams
 from manycaps.rewards import (
     BleuReward,
     ChairReward,

@@ -1,1 +1,0 @@
-../../manycaps/kit/parity_power.py

@@ -1,1 +1,0 @@
-../../manycaps/kit/words_models.py

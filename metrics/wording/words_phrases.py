@@ -1,1 +1,0 @@
-../../manycaps/kit/words_phrases.py
