@@ -1,5 +1,6 @@
 """Wording: against the slow loop, models of other corpora, tests, shares, intervals, and the phrases that are named."""
 
+import dataclasses
 import gzip
 import json
 import math
@@ -14,8 +15,8 @@ from manycaps.kit import words_phrases
 from manycaps.kit.parity_tails import TAIL
 from manycaps.kit.words_models import caption_trigrams, load_language_model
 from manycaps.kit.words_phrases import telling_phrases
-from manycaps.kit.words_predictability import number_texts, side_sums, wording_rows
-from manycaps.kit.words_tests import wording_shares, wording_test
+from manycaps.kit.words_predictability import WordingRows, _changes, number_texts, side_sums, wording_rows
+from manycaps.kit.words_tests import _split_variance, wording_shares, wording_test
 from tests.oracles.wording_loop import LoopModel, caption_ngrams, loop_influences, loop_slor, phrase_p_value
 from tests.refusals import assert_refused
 
@@ -131,9 +132,36 @@ def test_influences_are_those_of_adding_and_removing_a_text():
     exact, rows = np.array(loop_influences(candidates, references)), wording_rows(candidates, references)
     is_reference = rows.is_reference
     assert not rows.influence[~is_reference].any()
-    for influences, toggled in ((rows.influence[is_reference], exact[is_reference]), (rows.split_influence, exact)):
+    texts = number_texts(candidates, references)
+    added = texts.influence(is_reference, _changes(texts.counts, texts.n_words, 1))
+    for influences, chosen in ((rows.influence, is_reference), (added, ~is_reference)):
+        toggled, influences = exact[chosen], influences[chosen]
         assert np.corrcoef(toggled, influences)[0, 1] > 0.85
         assert np.polyfit(toggled, influences, 1)[0] == pytest.approx(1, abs=0.35)
+
+
+@pytest.mark.parametrize(("m", "n", "n_words"), [(10, 3, 40), (5, 5, 2_000), (1, 2, 40)])
+def test_the_variance_of_the_gap_is_that_of_random_splits(m, n, n_words):
+    """Rows share the model: the variances of their gaps alone are too small."""
+    rng = np.random.default_rng(m)
+    texts = [[*mine, *people] for mine, people in zip(*exchangeable(rng, 30, m, n, n_words), strict=True)]
+    sums, variances, own = [], [], []
+    for _ in range(500):
+        rows = [[row[i] for i in rng.permutation(m + n)] for row in texts]
+        scored = wording_rows([row[:m] for row in rows], [row[m:] for row in rows])
+        sums.append(scored.gaps.sum())
+        variances.append(_split_variance(scored))
+        own.append(_split_variance(dataclasses.replace(scored, covariance=np.zeros_like(scored.slor))))
+    assert np.mean(variances) == pytest.approx(np.var(sums), rel=0.2)  # 3 standard errors of a variance of 500
+    assert np.mean(own) < 0.93 * np.mean(variances)
+
+
+def test_the_split_of_the_variance_does_not_depend_on_the_order_of_rows_or_texts():
+    candidates, references = exchangeable(np.random.default_rng(5), 30, 3, 4)
+    whole = wording_rows(candidates, references).covariance.sum()
+    rows = wording_rows(candidates[::-1], references[::-1])
+    texts = wording_rows([row[::-1] for row in candidates], [row[::-1] for row in references])
+    assert [rows.covariance.sum(), texts.covariance.sum()] == pytest.approx([whole] * 2, abs=1e-12)
 
 
 def test_a_fault_of_all_captions_is_certain_with_many_rows():
@@ -145,9 +173,6 @@ def test_a_fault_of_all_captions_is_certain_with_many_rows():
 
 def test_gap_and_its_variance_by_hand():
     """One candidate and two references, without influences: (1 + 1 / 2) times the variance of the three."""
-    from manycaps.kit.words_predictability import WordingRows
-    from manycaps.kit.words_tests import _split_variance
-
     rows = WordingRows(np.array([[1, 2]] * 12), np.tile([2.0, 1.0, 0.0], 12), *np.zeros((2, 36)))
     assert rows.gaps.tolist() == [1.5] * 12
     assert _split_variance(rows) == pytest.approx(12 * 1.5)
