@@ -47,6 +47,15 @@ class RowTexts:
         self.place: Ints = np.arange(len(self.row)) - self.first[self.row]
         self.n_blocks = max(1, -(-int(self.sizes.max(initial=1)) // BITS))
 
+    def centre(self, values: Floats) -> Floats:
+        """Return values of texts less their mean over the row, in rows of at least one text.
+
+        >>> RowTexts([2, 1]).centre(np.array([1.0, 3.0, 5.0])).tolist()
+        [-1.0, 1.0, 0.0]
+        """
+        differences: Floats = values - (np.add.reduceat(values, self.first[:-1]) / self.sizes)[self.row]
+        return differences
+
     def masks(self, group: Ints, position: Ints, n_groups: int) -> Masks:
         """Return the masks of the positions of each group: uint64, shape (n_groups, n_blocks).
 

@@ -33,7 +33,7 @@ from .parity_sentences import (
     nearest_span,
 )
 from .parity_tails import TAIL, CorpusTails
-from .sets_tests import TIE_TOLERANCE, mean_interval, mean_of_rows, with_interval
+from .sets_tests import TIE_TOLERANCE, cluster_numbers, mean_interval, mean_of_rows, with_interval
 from .words_predictability import (
     LEAST_ROWS_OF_WORDING,
     N_LISTED,
@@ -43,6 +43,7 @@ from .words_predictability import (
     Texts,
     are_references,
     sentence_scores,
+    sum_of_products,
     sums_of,
     texts_of,
 )
@@ -135,9 +136,10 @@ def odd_widening(
 ) -> Callable[[PeopleValues, Floats], float]:
     """Return by how much the model of words, which rows share, makes the error of the share of odd sentences larger.
 
-    A row's references move the scores of other rows, and so both their share and people's quantile. To first order the
-    share moves with the density at the quantile, which is taken from people's sentences between two quantiles around
-    it. A row's own difference and what it does to others are added up, as a jackknife does.
+    A row's references move the scores of other rows, and so both their share and people's quantile; to first order by
+    the density at the quantile, which is taken from people's sentences between two quantiles around it. As for the
+    wording gap, the differences of two rows are correlated as far as each moves the other's: these covariances are
+    added where their estimate is positive. That each row's difference moves is in its own variance already.
     """
 
     def factor(people: PeopleValues, rows: Floats) -> float:
@@ -152,8 +154,10 @@ def odd_widening(
         if not densities[1] > 0:
             return 1.0
         slope = np.where(sentences.is_reference, densities[0] / densities[1], -1.0)
-        slopes = slope * is_near * sentences.weights / (near - far)
-        return mean_of_rows(rows + scores.row_influence(slopes), clusters).standard_error / own
+        influence = scores.row_influence(slope * is_near * sentences.weights / (near - far))
+        numbers = np.arange(len(rows)) if clusters is None else cluster_numbers(clusters)
+        between = sum_of_products(sums_of(numbers, rows), sums_of(numbers, influence)) / len(rows) ** 2
+        return math.sqrt(1 + max(0.0, between) / own**2)
 
     return factor
 

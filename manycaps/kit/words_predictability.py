@@ -21,10 +21,12 @@ variance. The slow versions of all this are in tests/oracles/wording_loop.py.
 A language model of other texts, by their frequencies of n-grams, may stand in for the references.
 """
 
+import dataclasses
 import functools
 import math
 import os
 import warnings
+import zlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -189,8 +191,37 @@ class Texts:
 
     @functools.cached_property
     def changes(self) -> Sequence[Floats]:
-        """What each occurrence in the references changes: see `_changes`."""
-        return _changes(self.counts, self.n_words, 1.0)
+        """What each occurrence in the references changes, see `_changes`."""
+        return _changes(self.counts, self.n_words, -1)
+
+    def random_references(self) -> np.ndarray:
+        """Return which texts are references after a split that looks random, and is decided by the words of each row.
+
+        No order of rows or texts changes it. Numbers of 64 bits run over.
+        """
+        layout, starts = RowTexts(self.sizes.sum(axis=1)), np.cumsum(self.length) - self.length
+        codes = (zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in self.vocabulary)
+        code = np.array([*range(N_MARKS), *codes], dtype=np.uint64)
+        n_positions = int(self.length.sum())
+        text_codes = np.add.reduceat((code[self.word] * (2 * code[self.before] + 1))[:n_positions], starts)
+        row_codes = np.add.reduceat(text_codes, layout.first[:-1])
+        order = np.lexsort((text_codes * (2 * row_codes + 1)[layout.row], layout.row))
+        is_reference = np.empty(len(order), dtype=bool)
+        is_reference[order] = are_references(self.sizes)
+        return is_reference
+
+    def slor(self) -> Floats:
+        """Return the SLOR of every text."""
+        starts = np.cumsum(self.length) - self.length
+        ratios = _log_ratios(self.counts, self.n_words)[: int(self.length.sum())]
+        return np.asarray(np.add.reduceat(ratios, starts) / self.length)
+
+    def influence(self, is_reference: np.ndarray, changes: Sequence[Floats]) -> Floats:
+        """Return what the sum of other rows' gaps gains by each text in the model, if these texts are references."""
+        m, n = self.sizes[RowTexts(self.sizes.sum(axis=1)).row].T
+        share = np.where(is_reference, -1 / n, 1 / m) / self.length
+        starts = np.cumsum(self.length) - self.length
+        return np.asarray(np.add.reduceat(_influences(self.orders, changes, share[self.text]), starts))
 
 
 @dataclass(frozen=True)
@@ -199,12 +230,12 @@ class WordingRows:
 
     # int64 array, shape (n_rows, 2): numbers of candidates and of references, at least 1.
     sizes: Ints
-    # float64 arrays, shape (n_texts,): SLOR, and how much larger the sum of the gaps of all other rows is if the text
-    # is among the references of its row, to first order: beside the references as they are, 0 for candidates; and
-    # beside those that random splits have. 0 where the model comes from another corpus.
+    # float64 arrays, shape (n_texts,): SLOR; how much larger the sum of the gaps of all other rows is, to first order,
+    # since the text is among the references of its row, 0 for candidates; and what the text adds to the covariances of
+    # the gaps of two rows under random splits. 0 where the model comes from another corpus.
     slor: Floats
     influence: Floats
-    split_influence: Floats
+    covariance: Floats
 
     @functools.cached_property
     def texts(self) -> RowTexts:
@@ -232,7 +263,7 @@ class WordingRows:
         """Return some of the rows; the model still counts all of them, and influences are on so many rows."""
         chosen = np.concatenate([np.arange(self.texts.first[row], self.texts.first[row + 1]) for row in rows])
         share = len(rows) / len(self.sizes)
-        influences = self.influence[chosen] * share, self.split_influence[chosen] * share
+        influences = self.influence[chosen] * share, self.covariance[chosen] * share
         return WordingRows(self.sizes[list(rows)], self.slor[chosen], *influences)
 
 
@@ -274,23 +305,31 @@ def wording_rows(
 
 def wording_of(texts: Texts, *, is_tested: bool) -> WordingRows:
     """Score texts; where the gap is not tested, or no row influences the counts, no influences are computed."""
-    n_texts = len(texts.length)
-    starts = np.cumsum(texts.length) - texts.length
-    ratios = _log_ratios(texts.counts, texts.n_words)[: int(texts.length.sum())]
-    slor = np.add.reduceat(ratios, starts) / texts.length
+    slor, is_reference = texts.slor(), are_references(texts.sizes)
     if not is_tested:
-        return WordingRows(texts.sizes, slor, np.zeros(n_texts), np.zeros(n_texts))
-    # The share of a position in the sum of gaps: its text's share, over the text's length.
-    m, n = texts.sizes[RowTexts(texts.sizes.sum(axis=1)).row].T
-    is_reference = are_references(texts.sizes)
-    share = (np.where(is_reference, -1 / n, 1 / m) / texts.length)[texts.text]
-    influence = np.add.reduceat(_influences(texts.orders, texts.changes, share), starts)
-    # Under random splits every text is a reference with this chance.
-    chance = n / (m + n)
-    expected = [others_counts(order, chance[texts.text]) for order in texts.orders]
-    changes = _changes(expected, texts.n_words, float(chance.mean()))
-    split_influence = np.add.reduceat(_influences(texts.orders, changes, share), starts)
-    return WordingRows(texts.sizes, slor, np.where(is_reference, influence, 0.0), split_influence)
+        return WordingRows(texts.sizes, slor, np.zeros_like(slor), np.zeros_like(slor))
+    influence = np.where(is_reference, texts.influence(is_reference, texts.changes), 0.0)
+    return WordingRows(texts.sizes, slor, influence, _split_covariance(texts))
+
+
+def _split_covariance(texts: Texts) -> Floats:
+    """What each text adds to the covariances of the gaps of two rows if every row is split at random.
+
+    The gap of a row moves with the references of another one, and this one's with the first one's. Their covariance is
+    less the sum, over all texts of a row, of SLOR times what the sum of other rows' gaps gains if the text is a
+    reference, each less its mean over the row, over N - 1. That is measured in a split at random, and not as the texts
+    are: a word that all candidates have would be worth much as a reference's. Nor by the counts of all splits on
+    average, since a discount is not that of parts of a count.
+    """
+    layout, is_reference = RowTexts(texts.sizes.sum(axis=1)), texts.random_references()
+    split = dataclasses.replace(texts, weight=is_reference[texts.text].astype(np.float64))
+    influence = np.where(
+        is_reference,
+        split.influence(is_reference, split.changes),
+        split.influence(is_reference, _changes(split.counts, split.n_words, 1)),
+    )
+    products = layout.centre(split.slor()) * layout.centre(influence)
+    return -products / (layout.sizes - 1)[layout.row]
 
 
 class SentenceScores(NamedTuple):
@@ -491,6 +530,15 @@ def sums_of(numbers: Ints, values: Floats | np.ndarray, least: int = 0) -> Float
     return np.asarray(np.bincount(numbers, values, minlength=least), dtype=np.float64)
 
 
+def sum_of_products(first: Floats, second: Floats) -> float:
+    """Return the sum of the products of two columns less their means.
+
+    >>> sum_of_products(np.array([1.0, 3.0]), np.array([5.0, 6.0]))
+    1.0
+    """
+    return math.fsum((first - first.mean()) * (second - second.mean()))
+
+
 def others_counts(order: Order, weight: Floats) -> Counts:
     """Count n-grams in the references of other units: all counts less the unit's own."""
     all_counts, unit_counts = (sums_of(numbers, weight) for numbers in (order.gram, order.unit_gram))
@@ -531,41 +579,32 @@ def _interpolated(counts: Counts, lower: Floats | float, novelty: float = 1.0) -
     return np.where(is_known, discounted, lower * novelty)
 
 
-def _changes(counts: Sequence[Counts], n_words: int, weight: float) -> list[Floats]:
+def _changes(counts: Sequence[Counts], n_words: int, shift: int) -> list[Floats]:
     """How much larger the log ratio of each position is if another one's trigram is in the model, not out of it.
 
-    `weight` is what an occurrence has in the counts: 1, or the chance that it is in the model. A position x changes
-    with an occurrence y by how much of its trigram they share: the word alone, the word and one before, all three; or
-    the history alone, of one word or of two, which another word follows. Returns what is added with each: the word, one
-    word before, both, two words before, and all three.
+    `shift` is -1 for one that the model has, and 1 for one that it has not. A position x changes with an occurrence y
+    by how much of its trigram they share: the word alone, the word and one before, all three; or the history alone, of
+    one word or of two, which another word follows. Returns what is added with each: the word, one word before, both,
+    two words before, and all three.
     """
     words, pairs, triples = counts
-    p = _interpolated(words, 1 / (n_words + 1))
-
-    def shifted_ratios(shift: float) -> list[Floats]:
-        """Log ratios where what is shared, word, pair, trigram, one word before or two, counts so much more."""
-        word = _interpolated(_with_gram(words, shift, weight), 1 / (n_words + 1))
-        pair = _interpolated(_with_gram(pairs, shift, weight), word)
-        before = _interpolated(_with_history(pairs, shift, is_new=False), p)
-        log_p, log_word = np.log(p), np.log(word)
-        return [
-            np.log(_interpolated(triples, _interpolated(pairs, word))) - log_word,
-            np.log(_interpolated(triples, pair)) - log_word,
-            np.log(_interpolated(_with_gram(triples, shift, weight), pair)) - log_word,
-            np.log(_interpolated(triples, before)) - log_p,
-            np.log(_interpolated(_with_history(triples, shift, is_new=True), before)) - log_p,
-        ]
-
-    are_possible = (
-        *(of.own > ROUNDING for of in counts),
-        pairs.total - pairs.own > ROUNDING,
-        triples.total - triples.own > ROUNDING,
-    )
-    # A whole occurrence is in the counts as they are.
-    put_in = shifted_ratios(1 - weight) if weight < 1 else [_log_ratios(counts, n_words)] * len(are_possible)
+    lowest = 1 / (n_words + 1)
+    p, word = _interpolated(words, lowest), _interpolated(_with_gram(words, shift), lowest)
+    pair = _interpolated(_with_gram(pairs, shift), word)
+    before = _interpolated(_with_history(pairs, shift, is_new=False), p)
+    log_p, log_word = np.log(p), np.log(word)
+    as_counted = np.log(_interpolated(triples, _interpolated(pairs, p))) - log_p
+    n_known = [*(of.own for of in counts), pairs.total - pairs.own, triples.total - triples.own]
+    shifted = [
+        np.log(_interpolated(triples, _interpolated(pairs, word))) - log_word,
+        np.log(_interpolated(triples, pair)) - log_word,
+        np.log(_interpolated(_with_gram(triples, shift), pair)) - log_word,
+        np.log(_interpolated(triples, before)) - log_p,
+        np.log(_interpolated(_with_history(triples, shift, is_new=True), before)) - log_p,
+    ]
     word, pair, trigram, after_one, after_two = (
-        np.where(is_possible, with_it - without, 0.0)
-        for is_possible, with_it, without in zip(are_possible, put_in, shifted_ratios(-weight), strict=True)
+        np.where(known + shift > -ROUNDING, shift * (ratios - as_counted), 0.0)  # nothing can be taken out of none
+        for known, ratios in zip(n_known, shifted, strict=True)
     )
     return [word, after_one, pair - word - after_one, after_two - after_one, trigram - pair - after_two + after_one]
 
@@ -588,15 +627,15 @@ def _influences(orders: Sequence[Order], changes: Sequence[Floats], share: Float
     return sums
 
 
-def _with_gram(counts: Counts, shift: float, weight: float) -> Counts:
-    """Counts with an occurrence of the n-gram, of some weight, taken out or put in whole."""
-    is_only_one = (counts.own <= weight + ROUNDING) & (shift < 0)
-    return _possible(Counts(counts.own + shift, counts.total + shift, counts.types - is_only_one))
+def _with_gram(counts: Counts, shift: int) -> Counts:
+    """Counts with an occurrence of the n-gram taken out, or put in."""
+    is_other_type = counts.own + min(shift, 0) <= ROUNDING
+    return _possible(Counts(counts.own + shift, counts.total + shift, counts.types + shift * is_other_type))
 
 
-def _with_history(counts: Counts, shift: float, *, is_new: bool) -> Counts:
+def _with_history(counts: Counts, shift: int, *, is_new: bool) -> Counts:
     """The same of the history before another word: after two words usually a new one, after one word a frequent one."""
-    return _possible(Counts(counts.own, counts.total + shift, counts.types - (is_new and shift < 0)))
+    return _possible(Counts(counts.own, counts.total + shift, counts.types + shift * is_new))
 
 
 def _possible(counts: Counts) -> Counts:

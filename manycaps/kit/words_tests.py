@@ -41,6 +41,7 @@ from .words_predictability import (
     WordingRows,
     are_references,
     side_sums,
+    sum_of_products,
     sums_of,
     wording_rows,
 )
@@ -64,11 +65,11 @@ def wording_test(
     If people wrote the candidates, every split of a row's N texts x into m candidates and n references is equally
     likely, and the variance of the sum of gaps is, in closed form,
 
-        sum over rows of (1 / m + 1 / n) cov(x, x) - cov(x, k),   cov with N - 1,
+        sum over rows of (1 / m + 1 / n) cov(x, x) - cov(x', k),   cov with N - 1,
 
-    k being the influence of a text beside the references of random splits: the second term is the covariance of the
-    gaps of two rows, each of which is scored by the references of the other. It is positive, and added where its
-    estimate is. The sum over its root is normal.
+    x' and k being, after a split at random, the texts' SLOR and what the sum of other rows' gaps gains if the text is a
+    reference: the second term is the covariance of the gaps of two rows, each of which is scored by the references of
+    the other. It is positive, and added where its estimate is. The sum over its root is normal.
     Rows in clusters: Student's, of the sums over clusters; the model leaves clusters out.
 
     The interval is the jackknife's to first order: of the row's gap and of what its references do to others. NaN below
@@ -87,8 +88,7 @@ def wording_test(
         pseudo_mean = clustered_mean(sums_of(numbers, pseudo_values), sizes)
         low, high = mean_interval(pseudo_mean._replace(mean=gap), confidence_level)
     if clusters is not None:
-        split_influence = side_sums(rows.split_influence, rows.sizes)[:, 1]
-        return WordingTest(gap, low, high, _clustered_p_value(sums_of(numbers, gaps), split_influence, numbers, sizes))
+        return WordingTest(gap, low, high, _clustered_p_value(sums_of(numbers, gaps), influence, numbers, sizes))
     variance = _split_variance(rows)
     p_value = 2 * float(scipy.special.ndtr(-abs(gap) * len(gaps) / math.sqrt(variance))) if variance > 0 else math.nan
     return WordingTest(gap, low, high, p_value)
@@ -96,17 +96,11 @@ def wording_test(
 
 def _split_variance(rows: WordingRows) -> float:
     """Variance of the sum of gaps under random splits of all rows."""
-    n_texts, row = rows.sizes.sum(axis=1), rows.texts.row
-
-    def centre(values: Floats) -> Floats:
-        differences: Floats = values - (np.add.reduceat(values, rows.texts.first[:-1]) / n_texts)[row]
-        return differences
-
-    slor, influence = centre(rows.slor), centre(rows.split_influence)
+    slor = rows.texts.centre(rows.slor)
     slor[np.abs(slor) <= TIE_TOLERANCE] = 0.0
-    row_variances = np.add.reduceat(slor**2, rows.texts.first[:-1]) / (n_texts - 1) * (1 / rows.sizes).sum(axis=1)
-    between = np.add.reduceat(slor * influence, rows.texts.first[:-1]) / (n_texts - 1)
-    return math.fsum(row_variances) + max(0.0, -math.fsum(between))
+    n_texts = rows.sizes.sum(axis=1)
+    variances = np.add.reduceat(slor**2, rows.texts.first[:-1]) / (n_texts - 1) * (1 / rows.sizes).sum(axis=1)
+    return math.fsum(variances) + max(0.0, math.fsum(rows.covariance))
 
 
 def _clustered_p_value(sums: Floats, influence: Floats, numbers: Ints, sizes: Ints) -> float:
@@ -114,8 +108,7 @@ def _clustered_p_value(sums: Floats, influence: Floats, numbers: Ints, sizes: In
     mean_gap: ClusteredMean = clustered_mean(sums, sizes)
     if not mean_gap.standard_error > 0:
         return math.nan
-    cluster_influence = sums_of(numbers, influence)
-    between = math.fsum((sums - sums.mean()) * (cluster_influence - cluster_influence.mean())) / sizes.sum() ** 2
+    between = sum_of_products(sums, sums_of(numbers, influence)) / sizes.sum() ** 2
     error = math.sqrt(mean_gap.standard_error**2 + max(0.0, between))
     return 2 * float(scipy.special.stdtr(len(sizes) - 1, -abs(mean_gap.mean) / error))
 

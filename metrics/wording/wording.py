@@ -41,8 +41,8 @@ _EXAMPLES = """
 >>> people = [[f"a {animal} runs on the {place}", f"the {animal} is on a {place}"] for animal, place in scenes]
 >>> broken = [[f"a a {animal} runs {place} on"] for animal, place in scenes]
 >>> result = wording.compute(predictions=broken, references=people, details=True)
->>> round(result["wording_gap"], 2), round(result["wording_p_value"], 4), round(result["odd_wording_share"], 2)
-(-2.79, 0.0001, 1.0)
+>>> round(result["wording_gap"], 2), result["wording_p_value"] < 0.0001, round(result["odd_wording_share"], 2)
+(-2.79, True, 1.0)
 >>> [phrase["phrase"] for phrase in result["phrases"] if phrase["ends"]]
 ['on']
 >>> result = wording.compute(predictions=[row[:1] for row in people], references=people)

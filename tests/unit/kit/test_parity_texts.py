@@ -99,6 +99,23 @@ def test_the_shared_model_widens_and_never_narrows():
     assert splits.shares(None)[0] == pytest.approx(plain_fault.share.value)
 
 
+def test_people_are_oddly_worded_in_no_more_and_no_fewer_draws_than_said():
+    """120 rows, by Student's t: the shared model of 12 words adds to the error, but not several times the error."""
+    p_values, ratios = [], []
+    for seed in range(60):
+        words = np.random.default_rng(seed).choice(12, size=(120, 5, 8)).astype(str).tolist()
+        candidates, references = [[[row[0]]] for row in words], [[[text] for text in row[1:]] for row in words]
+        sentences = sentences_of_rows(candidates, references)
+        scores = sentence_scores(sentences.texts, is_tested=True)
+        values = odd_values(sentences, scores)
+        plain = quantile_fault(values, -1, 120, None, None).share
+        widened = quantile_fault(values, -1, 120, None, None, odd_widening(sentences, scores, None)).share
+        ratios.append(widened.differences.standard_error / plain.differences.standard_error)
+        p_values.append(widened.student_p_value)
+    assert 1 <= np.mean(ratios) < 1.3
+    assert 1 <= np.sum(np.array(p_values) <= 0.1) <= 13  # 99.8% of counts of 60 by 10%
+
+
 def test_length_is_compared_by_rows():
     gap = length_gap(np.array([4.0, 2, 2, 6, 8, 4]), np.array([[1, 2], [2, 1]]), None, 0.95)
     assert (gap.words, gap.people, gap.gap) == (5.5, 3.0, 2.5)

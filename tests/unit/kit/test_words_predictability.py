@@ -10,6 +10,7 @@ import manycaps
 from manycaps.commands.command_line import main
 from manycaps.files.frequency_tables import write_ngram_counts
 from manycaps.kit.words_predictability import (
+    _changes,
     caption_trigrams,
     load_language_model,
     number_texts,
@@ -103,9 +104,20 @@ def test_influences_are_those_of_adding_and_removing_a_text():
     exact, rows = np.array(loop_influences(candidates, references)), wording_rows(candidates, references)
     is_reference = rows.is_reference
     assert not rows.influence[~is_reference].any()
-    for influences, toggled in ((rows.influence[is_reference], exact[is_reference]), (rows.split_influence, exact)):
+    texts = number_texts(candidates, references)
+    added = texts.influence(is_reference, _changes(texts.counts, texts.n_words, 1))
+    for influences, chosen in ((rows.influence, is_reference), (added, ~is_reference)):
+        toggled, influences = exact[chosen], influences[chosen]
         assert np.corrcoef(toggled, influences)[0, 1] > 0.85
         assert np.polyfit(toggled, influences, 1)[0] == pytest.approx(1, abs=0.35)
+
+
+def test_the_split_of_the_variance_does_not_depend_on_the_order_of_rows_or_texts():
+    candidates, references = exchangeable(np.random.default_rng(5), 30, 3, 4)
+    whole = wording_rows(candidates, references).covariance.sum()
+    rows = wording_rows(candidates[::-1], references[::-1])
+    texts = wording_rows([row[::-1] for row in candidates], [row[::-1] for row in references])
+    assert [rows.covariance.sum(), texts.covariance.sum()] == pytest.approx([whole] * 2, abs=1e-12)
 
 
 def test_a_word_behind_an_unknown_one_costs_what_a_new_continuation_costs_people():

@@ -1,5 +1,6 @@
 """Tests of wording: gaps and shares by hand, level, golden values, and the phrases that are named."""
 
+import dataclasses
 import gzip
 import json
 import math
@@ -10,8 +11,8 @@ import pytest
 import manycaps
 from manycaps.kit import words_tests
 from manycaps.kit.parity_tails import TAIL
-from manycaps.kit.words_predictability import number_texts, side_sums, wording_rows
-from manycaps.kit.words_tests import telling_phrases, wording_shares, wording_test
+from manycaps.kit.words_predictability import WordingRows, number_texts, side_sums, wording_rows
+from manycaps.kit.words_tests import _split_variance, telling_phrases, wording_shares, wording_test
 from tests.oracles.wording_loop import phrase_p_value
 from tests.unit.kit.text_cases import exchangeable, len_distance
 
@@ -40,11 +41,24 @@ def test_a_fault_of_all_captions_is_certain_with_many_rows():
     assert wording_test(wording_rows(broken, people)).p_value < 1e-12
 
 
+@pytest.mark.parametrize(("m", "n", "n_words"), [(10, 3, 40), (5, 5, 2_000), (1, 2, 40)])
+def test_the_variance_of_the_gap_is_that_of_random_splits(m, n, n_words):
+    """Rows share the model: the variances of their gaps alone are too small."""
+    rng = np.random.default_rng(m)
+    texts = [[*mine, *people] for mine, people in zip(*exchangeable(rng, 30, m, n, n_words), strict=True)]
+    sums, variances, own = [], [], []
+    for _ in range(500):
+        rows = [[row[i] for i in rng.permutation(m + n)] for row in texts]
+        scored = wording_rows([row[:m] for row in rows], [row[m:] for row in rows])
+        sums.append(scored.gaps.sum())
+        variances.append(_split_variance(scored))
+        own.append(_split_variance(dataclasses.replace(scored, covariance=np.zeros_like(scored.slor))))
+    assert np.mean(variances) == pytest.approx(np.var(sums), rel=0.2)  # 3 standard errors of a variance of 500
+    assert np.mean(own) < 0.93 * np.mean(variances)
+
+
 def test_gap_and_its_variance_by_hand():
     """One candidate and two references, without influences: (1 + 1 / 2) times the variance of the three."""
-    from manycaps.kit.words_predictability import WordingRows
-    from manycaps.kit.words_tests import _split_variance
-
     rows = WordingRows(np.array([[1, 2]] * 12), np.tile([2.0, 1.0, 0.0], 12), *np.zeros((2, 36)))
     assert rows.gaps.tolist() == [1.5] * 12
     assert _split_variance(rows) == pytest.approx(12 * 1.5)
