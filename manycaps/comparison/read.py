@@ -17,7 +17,7 @@ from manycaps.catalog.modules import MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.files.caption_tables import BadRow, CaptionRow, good_rows, open_source
 from manycaps.files.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
-from manycaps.files.caption_tables.files import source_name
+from manycaps.files.caption_tables.files import check_names, source_name
 from manycaps.files.caption_tables.ids import check_ids_meet, difference_of_ids, labels_of_ids
 from manycaps.files.caption_tables.json_records import parse_once
 from manycaps.files.caption_tables.rows import random_key
@@ -173,8 +173,7 @@ def name_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: 
     if not 1 <= len(sources) <= MOST_SYSTEMS:
         raise InputError("systems", f"1 to {MOST_SYSTEMS}", len(sources), "Give as many at a time.")
     chosen = list(names) if names else [source_name(source) for source in sources]
-    if len(chosen) != len(sources):
-        raise InputError("--names", f"one name per system ({len(sources)})", len(chosen), "Give as many.")
+    check_names(chosen, len(sources), "system")
     check_system_names(chosen, "--names", "Give the system another name with --names.")
     systems = dict(zip(chosen, sources, strict=True))
     if baseline is not None:
@@ -184,15 +183,13 @@ def name_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: 
 
 
 def check_system_names(names: Sequence[str], where: str, fix: str) -> None:
-    """Raise unless systems have different names that can be printed, none of which stands for the human captions."""
+    """Raise unless systems have names that can be printed, none of which stands for the human captions."""
     for name in names:
         if not name.strip() or not name.isprintable():
             raise InputError(where, "names that can be printed", quote_value(name), fix)
         if name.strip().casefold() in (PEOPLE, DRAWN):
             got = f"{quote_value(name)}, which stands for the human captions in the answer"
             raise InputError(where, "names of systems", got, fix)
-    if len(set(names)) < len(names):
-        raise InputError(where, "different names", ", ".join(names), fix)
 
 
 def systems_of_table(

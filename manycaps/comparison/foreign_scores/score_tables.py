@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from manycaps.files.caption_tables import table_records
 from manycaps.files.caption_tables.cells import record_name
 from manycaps.files.caption_tables.columns import CAPTION_COLUMNS, ID_COLUMNS, PREDICTION_COLUMNS, no_column
-from manycaps.files.caption_tables.files import source_name
+from manycaps.files.caption_tables.files import check_names, source_name
 from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value
 
 # Usual names of the columns that say whose score it is, of which item, and which of several samples.
@@ -74,11 +74,9 @@ def read_score_tables(
     is_long = all(has_system.values())
     if systems is not None and (is_long or len(paths) == 1):
         raise InputError("--names", "none for a table that names its systems", ", ".join(systems), "Leave it out.")
-    if systems is not None and len(systems) != len(paths):
-        raise InputError("--names", f"{len(paths)} names, one for each table", len(systems), "Give as many.")
-    file_systems = dict(zip(paths, systems or [source_name(path) for path in paths], strict=True))
-    if len(set(file_systems.values())) < len(file_systems):
-        raise InputError("--names", "a different name for each table", list(file_systems.values()), "Give --names.")
+    file_names = systems or [source_name(path) for path in paths]
+    check_names(file_names, len(paths), "table")
+    file_systems = dict(zip(paths, file_names, strict=True))
     is_wide = not is_long and len(paths) == 1
     records: list[ScoreRecord] = []
     for path, table in tables.items():
