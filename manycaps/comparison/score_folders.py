@@ -165,7 +165,8 @@ def _values(folder: ScoreFolder, keys: Sequence[str], order: np.ndarray) -> dict
                 f"{folder.path}: {key}[{bad[0]}] (id {row_id!r})",
                 f"{column[bad[0]]} ({bad.size} such rows in all)",
             )
-            raise InputError(where, "a finite number", got, "Fix these rows, or leave them out of all systems.")
+            fix = "See rejected.jsonl; fix the rows, or leave them out of all systems."
+            raise InputError(where, "a finite number", got, fix)
         values[key] = column
     return values
 

@@ -7,7 +7,6 @@ from typing import Annotated
 from manycaps.catalog.command_options import EncoderName, EncoderOptions, Option
 from manycaps.catalog.module_options import ModuleOptions
 from manycaps.kit.errors import InputError
-from manycaps.kit.sets_distinct import CLASS_RULES
 
 # The sentence encoder of Chan et al. (2022), https://arxiv.org/abs/2205.06253.
 PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
@@ -38,7 +37,8 @@ class DiversityOptions(EncoderOptions):
         Option("with --sets: cosine distance up to which two texts say the same, such as 0.3", "X", least=0, most=1.99),
     ] = None
     classes: Annotated[
-        str, Option("with --equivalent: texts near to one text, or to the first of a class", choices=CLASS_RULES)
+        str,
+        Option("with --equivalent: texts near to one text, or to the first of a class", choices=("connected", "first")),
     ] = "first"
     clusters: Annotated[
         str | None, Option("with --sets: rows whose ids have the same match belong together", "REGEX")
