@@ -271,12 +271,9 @@ def check_not_hidden() -> None:
         if spec is not None and not any(
             os.path.isfile(os.path.join(folder, file)) for folder in spec.submodule_search_locations or ()
         ):
-            raise InputImportError(
-                package,
-                "the package of Hugging Face",
-                f"{quote_path(spec.origin or package)}, which hides it",
-                "Rename that file, or start Python in another folder.",
-            )
+            got = f"{quote_path(spec.origin or package)}, which hides it"
+            fix = "Rename that file, or start Python in another folder."
+            raise InputImportError(package, "the package of Hugging Face", got, fix)
 
 
 @contextlib.contextmanager

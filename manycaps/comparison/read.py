@@ -5,7 +5,6 @@ import itertools
 import json
 import math
 import pathlib
-import re
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,14 +17,15 @@ from manycaps.catalog.modules import MODULES, RowValue, module_of
 from manycaps.comparison.compare_options import CompareOptions
 from manycaps.files.caption_tables import BadRow, CaptionRow, good_rows, open_source
 from manycaps.files.caption_tables.columns import ColumnNames, as_columns, check_files_of_columns, columns_of
-from manycaps.files.caption_tables.files import source_name
-from manycaps.files.caption_tables.ids import check_ids_meet, difference_of_ids
+from manycaps.files.caption_tables.files import check_names, source_name
+from manycaps.files.caption_tables.ids import check_ids_meet, difference_of_ids, labels_of_ids
 from manycaps.files.caption_tables.json_records import parse_once
 from manycaps.files.caption_tables.rows import random_key
 from manycaps.files.caption_tables.source import values_of_column
 from manycaps.files.sampling_settings import sampling_settings
 from manycaps.kit.errors import InputError, quote_value
 from manycaps.kit.ngrams import WordNumbers, number_words
+from manycaps.kit.options import check_choice
 from manycaps.kit.parity_corpus import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES
 from manycaps.kit.parity_sentences import SentenceSupport
 from manycaps.kit.parity_tails import DistanceBlock, Distances
@@ -173,26 +173,23 @@ def name_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: 
     if not 1 <= len(sources) <= MOST_SYSTEMS:
         raise InputError("systems", f"1 to {MOST_SYSTEMS}", len(sources), "Give as many at a time.")
     chosen = list(names) if names else [source_name(source) for source in sources]
-    if len(chosen) != len(sources):
-        raise InputError("--names", f"one name per system ({len(sources)})", len(chosen), "Give as many.")
+    check_names(chosen, len(sources), "system")
     check_system_names(chosen, "--names", "Give the system another name with --names.")
     systems = dict(zip(chosen, sources, strict=True))
-    if baseline is not None and baseline not in systems:
-        raise InputError("--baseline", f"one of {', '.join(chosen)}", f"{baseline!r}", "Check the spelling.")
+    if baseline is not None:
+        check_choice("--baseline", baseline, chosen)
     first = baseline or chosen[0]
     return {first: systems[first], **systems}
 
 
 def check_system_names(names: Sequence[str], where: str, fix: str) -> None:
-    """Raise unless systems have different names that can be printed, none of which stands for the human captions."""
+    """Raise unless systems have names that can be printed, none of which stands for the human captions."""
     for name in names:
         if not name.strip() or not name.isprintable():
             raise InputError(where, "names that can be printed", quote_value(name), fix)
         if name.strip().casefold() in (PEOPLE, DRAWN):
             got = f"{quote_value(name)}, which stands for the human captions in the answer"
             raise InputError(where, "names of systems", got, fix)
-    if len(set(names)) < len(names):
-        raise InputError(where, "different names", ", ".join(names), fix)
 
 
 def systems_of_table(
@@ -208,8 +205,8 @@ def systems_of_table(
     if names is not None:
         raise InputError("--names", "none beside --systems-by", ", ".join(names), "The column names the systems.")
     known = values_of_column(sources[0], column, "--systems-by")
-    if baseline is not None and baseline not in known:
-        raise InputError("--baseline", f"one of {', '.join(known)}", f"{baseline!r}", "Check the spelling.")
+    if baseline is not None:
+        check_choice("--baseline", baseline, known)
     # All of them are checked as names that were given.
     return dict.fromkeys(name_systems(known, known, baseline), sources[0])
 
@@ -458,16 +455,7 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
     """
     if pattern is None:
         return _images_of(rows)
-    try:
-        expression = re.compile(pattern)
-    except re.error as error:
-        raise InputError("--clusters", "a regular expression", f"{pattern!r} ({error})", "Fix it.") from None
-    labels = []
-    for row in rows:
-        match = expression.search(row.id)
-        if match is None:
-            raise InputError("--clusters", f"{pattern!r} in every id", f"{row.id!r}", "Fix the expression.")
-        labels.append(match.group())
+    labels = labels_of_ids((row.id for row in rows), pattern)
     clusters_of_images(labels, *_captions_of(rows))
     return labels
 

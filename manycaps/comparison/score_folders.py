@@ -161,11 +161,10 @@ def _values(folder: ScoreFolder, keys: Sequence[str], order: np.ndarray) -> dict
         bad = np.flatnonzero(~np.isfinite(column) & (key not in OF_PAIRS))
         if bad.size:
             row_id = folder.ids[order[bad[0]]]
-            where, got = (
-                f"{folder.path}: {key}[{bad[0]}] (id {row_id!r})",
-                f"{column[bad[0]]} ({bad.size} such rows in all)",
-            )
-            raise InputError(where, "a finite number", got, "Fix these rows, or leave them out of all systems.")
+            where = f"{folder.path}: {key}[{bad[0]}] (id {row_id!r})"
+            got = f"{column[bad[0]]} ({bad.size} such rows in all)"
+            fix = "See rejected.jsonl; fix the rows, or leave them out of all systems."
+            raise InputError(where, "a finite number", got, fix)
         values[key] = column
     return values
 

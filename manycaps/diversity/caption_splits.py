@@ -15,7 +15,7 @@ from manycaps.files.caption_tables.rows import random_key
 from manycaps.files.result_tables import align_columns
 from manycaps.files.saved_files import check_can_be_written, write_text_atomically
 from manycaps.kit.concept_overlap import load_labels, row_matches
-from manycaps.kit.errors import InputError, quote_path, quote_value
+from manycaps.kit.errors import InputError, quote_value
 from manycaps.kit.words_tokenizers import Tokenizer, check_tokenizer, tokenize_rows
 
 from .split_options import SplitOptions
@@ -54,7 +54,7 @@ def write_splits(options: SplitOptions) -> DataSplits:
     columns, tokenizer = as_columns(options.columns), options.tokenizer
     source = open_source(options.sources, columns=columns, either=True, split=options.split, tokenizer=tokenizer)
     rows = list(good_rows(source.rows()))
-    check_distinct_rows(rows, options.sources[0])
+    check_distinct_rows(rows)
     captions = [row.people for row in rows]
     ids = [row.id for row in rows]
     strata: Sequence[Any]
@@ -170,10 +170,8 @@ def as_shares(shares: Mapping[str, float]) -> dict[str, float]:
     return {name: share for name, share in shares.items() if share > 0}
 
 
-def check_distinct_rows(rows: Sequence[CaptionRow], source: str) -> None:
-    """Raise if there is no row, or if two rows have one id, image or video: it would be in two splits."""
-    if not rows:
-        raise InputError(quote_path(source), "at least one row", "none", "Give a file with captions.")
+def check_distinct_rows(rows: Sequence[CaptionRow]) -> None:
+    """Raise if two rows have one id, image or video: it would be in two splits."""
     for role in ("id", "image", "video"):
         first: dict[Any, int] = {}
         for number, row in enumerate(rows):

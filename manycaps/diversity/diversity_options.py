@@ -7,7 +7,6 @@ from typing import Annotated
 from manycaps.catalog.command_options import EncoderName, EncoderOptions, Option
 from manycaps.catalog.module_options import ModuleOptions
 from manycaps.kit.errors import InputError
-from manycaps.kit.sets_distinct import CLASS_RULES
 
 # The sentence encoder of Chan et al. (2022), https://arxiv.org/abs/2205.06253.
 PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
@@ -38,7 +37,8 @@ class DiversityOptions(EncoderOptions):
         Option("with --sets: cosine distance up to which two texts say the same, such as 0.3", "X", least=0, most=1.99),
     ] = None
     classes: Annotated[
-        str, Option("with --equivalent: texts near to one text, or to the first of a class", choices=CLASS_RULES)
+        str,
+        Option("with --equivalent: texts near to one text, or to the first of a class", choices=("connected", "first")),
     ] = "first"
     clusters: Annotated[
         str | None, Option("with --sets: rows whose ids have the same match belong together", "REGEX")
@@ -60,7 +60,7 @@ class DiversityOptions(EncoderOptions):
                 raise InputError(f"--{name}", f"--{other} beside it", "none", f"Give --{other}, or leave this out.")
         columns = for_each_source(self.column, len(self.sources), "--column")
         for_each_source(self.group_by, len(self.sources), "--group-by")
-        check_names(self.sources, self.names, columns)
+        names_of_sources(self.sources, self.names, columns)
 
 
 def is_given(value: object) -> bool:
@@ -68,15 +68,15 @@ def is_given(value: object) -> bool:
     return value is not None and value is not False
 
 
-def check_names(
+def names_of_sources(
     sources: Sequence[str], names: Sequence[str] | None, columns: Sequence[str | None] | None = None
 ) -> list[str]:
     """Return one different name for each source: the one given, or the file's, with the column if it is needed.
 
-    >>> check_names(["rows.json", "rows.json", "other.json"], None, ["references", "candidates", None])
+    >>> names_of_sources(["rows.json", "rows.json", "other.json"], None, ["references", "candidates", None])
     ['rows: references', 'rows: candidates', 'other']
     """
-    from manycaps.files.caption_tables.files import source_name
+    from manycaps.files.caption_tables.files import check_names, source_name
 
     chosen = list(names) if names else [source_name(source) for source in sources]
     if not names and columns:
@@ -84,10 +84,7 @@ def check_names(
             f"{name}: {column}" if column and chosen.count(name) > 1 else name
             for name, column in zip(chosen, columns, strict=True)
         ]
-    if len(chosen) != len(sources):
-        raise InputError("--names", f"one name per source ({len(sources)})", len(chosen), "Give as many.")
-    if len(set(chosen)) < len(chosen):
-        raise InputError("--names", "different names", chosen, "Give each source its own with --names.")
+    check_names(chosen, len(sources), "source")
     return chosen
 
 

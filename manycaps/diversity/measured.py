@@ -9,7 +9,7 @@ import numpy as np
 import tqdm
 
 from manycaps.catalog.command_options import encoder_options
-from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, check_names, for_each_source
+from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, for_each_source, names_of_sources
 from manycaps.diversity.encoders import LoadedEncoder, load_encoder
 from manycaps.diversity.figures import DiversityFigures
 from manycaps.diversity.leave_one_out import RowSample, reference_curves, variance_curve
@@ -65,7 +65,7 @@ def diversity(options: DiversityOptions) -> MeasuredDiversity:
     """
     columns = for_each_source(options.column, len(options.sources), "--column")
     groups = for_each_source(options.group_by, len(options.sources), "--group-by")
-    names = check_names(options.sources, options.names, columns)
+    names = names_of_sources(options.sources, options.names, columns)
     parts = zip(options.sources, names, columns, groups, strict=True)
     rows = None
     if options.sets:  # read first, so that other rows are refused before anything is measured

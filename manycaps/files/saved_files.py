@@ -114,12 +114,8 @@ def check_can_be_written(path: pathlib.Path, sources: Iterable[str | os.PathLike
         raise InputOSError(quote_path(path), "a file to write", "a link to itself", "Delete it.")
     folder = pathlib.Path(target).parent
     if not folder.is_dir():
-        raise InputOSError(
-            quote_path(path),
-            "a file in a folder that exists",
-            f"{quote_path(folder)}, which does not",
-            "Make the folder first.",
-        )
+        got = f"{quote_path(folder)}, which does not"
+        raise InputOSError(quote_path(path), "a file in a folder that exists", got, "Make the folder first.")
     if not os.access(folder, os.W_OK):
         raise InputOSError(quote_path(path), "a folder that can be written", quote_path(folder), "Choose another one.")
 
@@ -148,12 +144,8 @@ def sole_output(path: pathlib.Path) -> Iterator[None]:
 def check_ours(folder: pathlib.Path, name: str, sign: str) -> None:
     """Raise if a folder has a file that would be replaced, and not the one that is written before it, our sign."""
     if (folder / name).exists() and not (folder / sign).exists():
-        raise InputOSError(
-            quote_path(folder),
-            "a new folder, or one that this command has written",
-            f"one with {name} and no {sign}",
-            "Give another folder, or move this file away.",
-        )
+        expected, got = "a new folder, or one that this command has written", f"one with {name} and no {sign}"
+        raise InputOSError(quote_path(folder), expected, got, "Give another folder, or move this file away.")
 
 
 def lock_output(descriptor: int, path: pathlib.Path, kind: str) -> None:
@@ -163,12 +155,8 @@ def lock_output(descriptor: int, path: pathlib.Path, kind: str) -> None:
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise InputOSError(
-            quote_path(path),
-            f"{kind} that no other run writes to",
-            "one that is in use",
-            "Wait for that run, or give another.",
-        ) from None
+        expected, fix = f"{kind} that no other run writes to", "Wait for that run, or give another."
+        raise InputOSError(quote_path(path), expected, "one that is in use", fix) from None
     except (ImportError, OSError):  # Windows, and some network file systems: two runs are then not distinguished
         pass
 

@@ -21,6 +21,7 @@ import scipy.special
 
 from manycaps.catalog.command_options import check_left_out
 from manycaps.files.caption_tables import table_records
+from manycaps.files.caption_tables.cells import record_name
 from manycaps.files.caption_tables.columns import ID_COLUMNS, no_column
 from manycaps.files.caption_tables.ids import check_ids_meet
 from manycaps.files.result_tables import Cell, Table, finite, without_null, write_table
@@ -150,23 +151,13 @@ def read_ratings(path: pathlib.Path, scales: Sequence[str] | None = None) -> Rat
     rated: dict[tuple[str, str], list[list[float]]] = {}
     first: dict[tuple[str, str], int] = {}
     for i, record in enumerate(records):
-        row_id = "" if row is None else _name(record, row, i)
+        row_id = "" if row is None else record_name(record, row, path, i)
         values = [_rating(record.get(scale), scale, i) for scale in chosen]
-        key = _name(record, system, i), row_id
+        key = record_name(record, system, path, i), row_id
         rated.setdefault(key, []).append(values)
         first.setdefault(key, i)
     means = {key: _means(np.array(values).T) for key, values in rated.items()}
     return Ratings(chosen, means, row is not None, first)
-
-
-def _name(record: Mapping[str, Any], column: str, i: int) -> str:
-    """Name of a system or row in a record."""
-    value = record.get(column)
-    if isinstance(value, float) and value.is_integer():  # whole numbers of a column in which some are missing
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise InputError(f"{column}[{i}]", "a name", quote_value(value), "Write it, or leave the row out.")
-    return str(value)
 
 
 def _rating(value: Any, scale: str, i: int) -> float:

@@ -229,12 +229,8 @@ def prompt_tokens(tokenizer: Any, rows: Sequence[Mapping[str, Any]]) -> Mapping[
     prompts = [row.get("prompt") for row in rows]
     missing = [prompt for prompt in prompts if not isinstance(prompt, str | list)]
     if missing:
-        raise InputTypeError(
-            "prompt",
-            "a text or a conversation in every row",
-            quote_value(missing[0]),
-            "Or give inputs=..., a function from rows to the arguments of generate.",
-        )
+        fix = "Or give inputs=..., a function from rows to the arguments of generate."
+        raise InputTypeError("prompt", "a text or a conversation in every row", quote_value(missing[0]), fix)
     texts = [
         prompt
         if isinstance(prompt, str)

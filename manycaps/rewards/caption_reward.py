@@ -254,12 +254,8 @@ def _text_of(value: Any, where: str, roles: set[str]) -> str:
         contents = [message["content"] for message in value if not roles or message.get("role", "assistant") in roles]
         return " ".join(text for content in contents for text in _parts(content)).strip()
     except (AttributeError, KeyError, TypeError) as error:
-        raise InputTypeError(
-            where,
-            "a text, or a list of messages with role and content",
-            quote_value(value),
-            "Give what the trainer sampled.",
-        ) from error
+        expected = "a text, or a list of messages with role and content"
+        raise InputTypeError(where, expected, quote_value(value), "Give what the trainer sampled.") from error
 
 
 def _parts(content: Any) -> Iterator[str]:

@@ -13,7 +13,7 @@ import torch
 import transformers
 
 from manycaps.kit.arrays import map_in_order
-from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value, reason_of
+from manycaps.kit.errors import InputError, as_input_errors, device_memory, quote_path, quote_value, reason_of
 from manycaps.kit.files import check_loaded_tensors, file_sha256, read_json
 from manycaps.kit.images import as_image_source, as_rgb_image
 from manycaps.kit.vectors_models import as_device
@@ -228,16 +228,10 @@ class LocalModel:
         """Call `generate`; turn what a model with odd settings raises into one kind of error."""
         where, fix = f"model {quote_path(self.options.model)}", "Check the folder's files."
         expected, besides = "one that writes texts with its own generation_config.json", (torch.cuda.OutOfMemoryError,)
-        try:
-            with as_input_errors(where, expected, fix, besides=besides):
-                tokens: torch.Tensor = self.model.generate(**inputs, **options)
-        except torch.cuda.OutOfMemoryError as error:
-            raise InputError(
-                "--batch-size",
-                "rows for which the device has memory",
-                f"{self.options.batch_size} at a time",
-                "Give fewer, or a smaller -n.",
-            ) from error
+        rows = f"less than {self.options.batch_size} rows at a time"
+        memory = device_memory("--batch-size", rows, "Give fewer, or a smaller -n.")
+        with memory, as_input_errors(where, expected, fix, besides=besides):
+            tokens: torch.Tensor = self.model.generate(**inputs, **options)
         return tokens
 
     def _n_new_tokens(self, item: Item, wanted: int, n_given: int) -> int:

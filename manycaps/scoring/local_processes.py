@@ -108,12 +108,8 @@ class LocalEngine:
                     for later in itertools.islice(waiting, 1):
                         running[self._pool.submit(do_part, step, settings, later)] = later
         except BrokenProcessPool:
-            raise InputOSError(
-                "processes",
-                "worker processes that run to the end",
-                "one that was killed (out of memory?)",
-                "Rerun with fewer --processes; finished parts are kept.",
-            ) from None
+            got, fix = "one that was killed (out of memory?)", "Rerun with fewer --processes; finished parts are kept."
+            raise InputOSError("processes", "worker processes that run to the end", got, fix) from None
 
 
 def do_part(step: "Step", settings: "RunSettings", part: "RunPart") -> dict[str, Any]:

@@ -63,12 +63,8 @@ class RayEngine:
                 yield by_number[done["part"]], report
         except ray.exceptions.RayError as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise InputOSError(
-                "--engine ray",
-                "a cluster to do every part",
-                reason,
-                "Give the same command again: finished parts are kept.",
-            ) from error
+            fix = "Give the same command again: finished parts are kept."
+            raise InputOSError("--engine ray", "a cluster to do every part", reason, fix) from error
 
     def _map(self, numbers: Any, work: Callable[[RayBatch], RayBatch]) -> Any:
         """The work on all numbers of parts, not started."""

@@ -181,13 +181,8 @@ class RunFolder:
         advice = NO_ROOM.get(error.errno or 0)
         if advice is None:
             return error
-        reason = os.strerror(error.errno or 0)
-        return InputOSError(
-            self.path,
-            "a folder that can hold the results",
-            reason,
-            f"{advice}, and give the same command again: finished parts stay.",
-        )
+        fix = f"{advice}, and give the same command again: finished parts stay."
+        return InputOSError(self.path, "a folder that can hold the results", os.strerror(error.errno or 0), fix)
 
 
 def read_saved(path: pathlib.Path) -> dict[str, Any]:

@@ -47,12 +47,10 @@ COUNTS = (
     "n_rows_with_pairs_references",
 )
 
-# Options whose values cannot be computed in parts of the rows, and what else there is.
-NEED_ALL_ROWS = {
+# What there is in place of options whose values cannot be computed in parts of the rows.
+INSTEAD = {
     "p_value": ", for the closed form of the test",
     "preset": ", give --option pooled=true",
-    "quality": "",
-    "retrieval": "",
     **dict.fromkeys(MODEL_OPTIONS, ", run `manycaps diversity` for it"),
 }
 
@@ -116,6 +114,17 @@ class Scorer:
         """Raise a ValueError if a value of the corpus cannot be computed in parts."""
         if self.record.not_scored:
             raise InputError(f"-m {self.name}", *self.record.not_scored)
+        if self.options.get("quality") is not None:
+            fix = "Leave it out, or give all rows to the module in Python."
+            raise InputError("--option quality", "none", "numbers of rows", fix)
+        given = {name: self.options.get(name) for name in ("preset", "retrieval")}
+        if self.record.reduction == WORD_COUNTS:
+            given |= {name: self.options[name] for name in MODEL_OPTIONS}
+        if self.is_parity and self.options["p_value"] not in ("chi-squared", "none"):
+            given["p_value"] = self.options["p_value"]
+        for name in (name for name, value in given.items() if value):
+            fix = f"Leave it out{INSTEAD.get(name, '')}, or give all rows to the module in Python."
+            raise InputError(f"--option {name}", "values of rows", "one of all rows together", fix)
         if self.record.scored_with_table and self.options["document_frequency"] is None:
             name = f"--option {self.name}.document_frequency"
             fix = f"Make it with `manycaps count-document-frequency`, and give {name}=FILE."
@@ -126,15 +135,6 @@ class Scorer:
         if self.options.get("clusters") is not None:
             fix = "Leave it out: `manycaps compare --clusters` takes the clusters from the ids of the rows."
             raise InputError("--option clusters", "none", "labels", fix)
-        for name, instead in NEED_ALL_ROWS.items():
-            is_given = self.options.get(name) not in (None, False)
-            if name == "p_value":
-                is_given = self.is_parity and self.options[name] not in ("chi-squared", "none")
-            elif name in MODEL_OPTIONS:
-                is_given = is_given and self.record.reduction == WORD_COUNTS
-            if is_given:
-                fix = f"Leave it out{instead}, or give all rows to the module in Python."
-                raise InputError(f"--option {name}", "values of rows", "one of all rows together", fix)
 
     def prepare(self) -> None:
         """Load the model, once, so that what is wrong with it is not taken for a bad row."""

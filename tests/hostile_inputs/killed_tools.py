@@ -21,38 +21,37 @@ from typing import Any
 import tqdm
 
 from tests.hostile_inputs.command_lines import FILES, lines_of
+from tests.hostile_inputs.command_lines import TOOLS as GOOD
 from tests.hostile_inputs.commands import OLD, run_command
+
+# Commands that write what their good line says.
+WRITERS = (
+    *("count-document-frequency", "count-ngrams", "count-token-frequency", "diversity", "quickstart", "rows"),
+    *("core-set", "splits", "judge", "convert-checkpoint-folder"),
+)
 
 # Command line of every tool that writes, and its output files; tests/e2e/test_score_runs.py kills `manycaps score`.
 TOOLS: dict[str, tuple[str, str]] = {
-    "count-document-frequency": ("captions.jsonl --output out.json", "out.json"),
-    "count-ngrams": ("captions.jsonl --output out.json", "out.json"),
-    "count-token-frequency": ("captions.jsonl --output out.json", "out.json"),
-    "diversity": ("captions.jsonl --column references --output out.html", "out.html"),
-    "quickstart": ("--captions scenes.json --output . --no-images", "table.csv null_distributions.png"),
-    "convert-checkpoint": ("{checkpoint} out", "out"),
+    **{name: (" ".join(GOOD[name].arguments()).replace("{folder}/", ""), GOOD[name].outputs) for name in WRITERS},
     "compare": (
-        "captions.jsonl others.jsonl -m trm_cider --distance cider -o report --overwrite",
+        "compare many.jsonl others.jsonl -m trm_cider --distance cider -o report --overwrite",
         "report/index.html report/comparison.json",
     ),
     "decoding": (
-        "captions.jsonl others.jsonl -r captions.jsonl --distance cider --n-resamples 99 -o decoded",
+        "decoding many.jsonl others.jsonl -r many.jsonl --distance cider --n-resamples 99 -o decoded",
         "decoded/index.html decoded/decoding.json",
     ),
-    "rows": ("captions.jsonl --metric rouge_l -o rows.html", "rows.html"),
-    "core-set": ("captions.jsonl --test others.jsonl -o core.json", "core.json"),
-    "splits": ("captions.jsonl --by length -o splits.jsonl", "splits.jsonl"),
     "sample": (
-        "{pipelines}/captioner {pictures} -n 3 --batch-size 1 --max-new-tokens 6 --device cpu -o sampled.jsonl",
-        "sampled.jsonl sampled.jsonl.settings",
+        "sample {pipelines}/captioner {pictures} -n 3 --batch-size 1 --max-new-tokens 6 --device cpu -o sampled.jsonl",
+        "sampled.jsonl",  # its settings lack the counts of a killed run
     ),
     "make-positives": (
-        "{pictures} positives --captioner {pipelines}/captioner --painter {pipelines}/painter/pipeline --steps 2 "
-        "--batch-size 3 --shard-size 2 --device cpu --workers 1",
+        "make-positives {pictures} positives --captioner {pipelines}/captioner --painter {pipelines}/painter/pipeline "
+        "--steps 2 --batch-size 3 --shard-size 2 --device cpu --workers 1",
         " ".join(f"positives/train-0000{shard}-of-00003.parquet" for shard in range(3)),
     ),
     "train-pac": (
-        "{pictures} trained --checkpoint {checkpoint} --batch-size 4 --max-iterations 8 --validate-every 4 "
+        "train-pac {pictures} trained --checkpoint {checkpoint} --batch-size 4 --max-iterations 8 --validate-every 4 "
         "--save-every 3 --device cpu --workers 1",
         "trained/open_clip_model.safetensors trained/history.json trained/open_clip_config.json",
     ),
@@ -77,7 +76,7 @@ CAPTIONS = {
             for i in range(20)
         ]
     )
-    for name, step in (("captions", 0), ("others", 2))
+    for name, step in (("many", 0), ("others", 2))
 }
 
 # Ends a fork that hangs.
@@ -141,7 +140,7 @@ def complaints(tool: str, each: int) -> list[str]:
     line, outputs = TOOLS[tool][0], TOOLS[tool][1].split()
     for name, made in made_inputs().items():
         line = line.replace(name, made)
-    arguments = [tool, *line.split()]
+    arguments = line.split()
     rng, found = random.Random(tool), []
     with tempfile.TemporaryDirectory(prefix="killed-") as base:
         whole, seconds = _whole(arguments, outputs, pathlib.Path(base, "whole"))

@@ -2,11 +2,10 @@
 
 import json
 import pathlib
-import re
 
 from manycaps.catalog.command_options import check_left_out
 from manycaps.comparison.compare_options import CompareOptions
-from manycaps.files.caption_tables.ids import check_ids_meet
+from manycaps.files.caption_tables.ids import check_ids_meet, labels_of_ids
 from manycaps.files.saved_files import check_can_be_written, check_no_earlier, sole_output, write_text_atomically
 from manycaps.kit.errors import InputError, quote_value
 
@@ -78,27 +77,8 @@ def _ranking(table: ScoreTable, name: str, options: CompareOptions, notes: list[
     return compare_scores(
         {system: [samples[system, item] for item in has_all] for system in table.systems},
         name=name,
-        clusters=clusters_of_items(has_all, options.clusters),
+        clusters=None if options.clusters is None else labels_of_ids(has_all, options.clusters),
         lower_is_better=options.lower_is_better,
         n_resamples=options.n_resamples,
         seed=options.seed,
     )
-
-
-def clusters_of_items(items: list[str], pattern: str | None) -> list[str] | None:
-    """Return a label for each item, the match of a regular expression in its id; None without one.
-
-    >>> clusters_of_items(["1#0", "1#1", "2#0"], "^[^#]+")
-    ['1', '1', '2']
-    """
-    if pattern is None:
-        return None
-    try:
-        expression = re.compile(pattern)
-    except re.error as error:
-        raise InputError("--clusters", "a regular expression", f"{pattern!r} ({error})", "Fix it.") from None
-    matches = [(item, expression.search(item)) for item in items]
-    unmatched = next((item for item, match in matches if match is None), None)
-    if unmatched is not None:
-        raise InputError("--clusters", f"{pattern!r} in every id", f"{unmatched!r}", "Fix the expression.")
-    return [match.group() for _, match in matches if match is not None]

@@ -1,13 +1,13 @@
 """Tables of scores in any usual layout: a line for each score, a column for each system, or a file for each system."""
 
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.files.caption_tables import table_records
+from manycaps.files.caption_tables.cells import record_name
 from manycaps.files.caption_tables.columns import CAPTION_COLUMNS, ID_COLUMNS, PREDICTION_COLUMNS, no_column
-from manycaps.files.caption_tables.files import source_name
+from manycaps.files.caption_tables.files import check_names, source_name
 from manycaps.kit.errors import InputError, as_input_errors, quote_path, quote_value
 
 # Usual names of the columns that say whose score it is, of which item, and which of several samples.
@@ -74,11 +74,9 @@ def read_score_tables(
     is_long = all(has_system.values())
     if systems is not None and (is_long or len(paths) == 1):
         raise InputError("--names", "none for a table that names its systems", ", ".join(systems), "Leave it out.")
-    if systems is not None and len(systems) != len(paths):
-        raise InputError("--names", f"{len(paths)} names, one for each table", len(systems), "Give as many.")
-    file_systems = dict(zip(paths, systems or [source_name(path) for path in paths], strict=True))
-    if len(set(file_systems.values())) < len(file_systems):
-        raise InputError("--names", "a different name for each table", list(file_systems.values()), "Give --names.")
+    file_names = systems or [source_name(path) for path in paths]
+    check_names(file_names, len(paths), "table")
+    file_systems = dict(zip(paths, file_names, strict=True))
     is_wide = not is_long and len(paths) == 1
     records: list[ScoreRecord] = []
     for path, table in tables.items():
@@ -132,8 +130,8 @@ def _long(path: str, records: Sequence[Mapping[str, Any]], names: Sequence[str] 
             ScoreRecord(
                 path,
                 i,
-                own if system is None else _name(record, system, path, i),
-                _name(record, item, path, i),
+                own if system is None else record_name(record, system, path, i),
+                record_name(record, item, path, i),
                 {name: _numbers(record.get(name), name, path, i) for name in chosen},
                 _texts(record.get(text)) if text is not None else [],
             )
@@ -149,7 +147,7 @@ def _wide(path: str, records: Sequence[Mapping[str, Any]], systems: Sequence[str
         fix = "Name the column of the systems system, or give a table for each of them."
         raise no_column(quote_path(path), expected, columns_of(records), fix)
     return [
-        ScoreRecord(path, i, name, _name(record, item, path, i), {ONLY_SCORE: numbers}, [])
+        ScoreRecord(path, i, name, record_name(record, item, path, i), {ONLY_SCORE: numbers}, [])
         for i, record in enumerate(records)
         for name in chosen
         if (numbers := _numbers(record.get(name), name, path, i))
@@ -227,15 +225,3 @@ def _numbers(value: Any, name: str, path: str, i: int) -> list[float]:
 def _texts(value: Any) -> list[str]:
     texts = value if isinstance(value, list) else [value]
     return [text for text in texts if isinstance(text, str)]
-
-
-def _name(record: Mapping[str, Any], column: str, path: str, i: int) -> str:
-    """Name of a system or an item in a record."""
-    value = record.get(column)
-    if isinstance(value, float) and value.is_integer():  # whole numbers of a column in which some are missing
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise InputError(f"{column}[{i}]", "a name", quote_value(value), "Write it, or leave the line out.").within(
-            quote_path(os.fspath(path))
-        )
-    return str(value)

@@ -99,10 +99,7 @@ def read_rows(
     """Return id and captions of every row: its references, or its predictions where there are none."""
     columns = columns_of(columns, sources)
     source = open_source(sources, columns=columns, limit=limit, either=True, split=split, tokenizer=tokenizer)
-    rows = [(row.id, row.people) for row in good_rows(source.rows())]
-    if not rows:
-        raise InputError(quote_path(sources[0]), "at least one row", "none", "Give a file with captions.")
-    return rows
+    return [(row.id, row.people) for row in good_rows(source.rows())]
 
 
 def distinct_captions(rows: Sequence[tuple[str, list[str]]], tokenizer: Tokenizer = "ptb") -> list[Candidate]:

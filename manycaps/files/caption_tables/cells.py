@@ -2,12 +2,13 @@
 
 import ast
 import json
+import os
 import re
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.kit.errors import InputError, quote_value
+from manycaps.kit.errors import InputError, quote_path, quote_value
 from manycaps.kit.files import inline_bytes
 from manycaps.kit.rows import as_caption_rows, is_plain_row, looks_like_list
 
@@ -211,3 +212,14 @@ def _python_items(cell: str) -> list[str] | None:
             return None
         start = match.end()
     return items if cell[start:].strip() in ("]", ")") else None
+
+
+def record_name(record: Mapping[str, Any], column: str, path: str | os.PathLike[str], i: int) -> str:
+    """Return the name of a system or an item in record i of a table."""
+    value = record.get(column)
+    if isinstance(value, float) and value.is_integer():  # whole numbers of a column in which some are missing
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        error = InputError(f"{column}[{i}]", "a name", quote_value(value), "Write it, or leave the line out.")
+        raise error.within(quote_path(path))
+    return str(value)

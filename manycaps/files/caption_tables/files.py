@@ -310,6 +310,19 @@ def _table_file(path: str, n_bytes: int) -> TableFile:
     return TableFile(path, *kind, n_bytes)
 
 
+def check_names(names: Sequence[str], n_sources: int, what: str) -> None:
+    """Raise unless --names has a different name for each of some sources; `what` is one of them.
+
+    >>> check_names(["a", "a"], 2, "system")
+    Traceback (most recent call last):
+    manycaps.kit.errors.InputError: --names: expected different names, got a, a. Give each system its own with --names.
+    """
+    if len(names) != n_sources:
+        raise InputError("--names", f"one name per {what} ({n_sources})", len(names), "Give as many.")
+    if len(set(names)) < len(names):
+        raise InputError("--names", "different names", ", ".join(names), f"Give each {what} its own with --names.")
+
+
 def source_name(source: str) -> str:
     """Shorten the name of a source for tables.
 

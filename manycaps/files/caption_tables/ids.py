@@ -3,7 +3,7 @@
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
 from manycaps.kit.errors import InputError, quote_value
 
@@ -85,6 +85,25 @@ def _met(
     if not met or len(met) < LEAST_MET * min(len(mine), len(theirs)):
         return None
     return mine[met[0]], theirs[met[0]]
+
+
+def labels_of_ids(ids: Iterable[str], pattern: str) -> list[str]:
+    """Return the cluster of each id, its match of the regular expression of --clusters.
+
+    >>> labels_of_ids(["1#0", "1#1", "2#0"], "^[^#]+")
+    ['1', '1', '2']
+    """
+    try:
+        expression = re.compile(pattern)
+    except re.error as error:
+        raise InputError("--clusters", "a regular expression", f"{pattern!r} ({error})", "Fix it.") from None
+    labels = []
+    for name in ids:
+        match = expression.search(name)
+        if match is None:
+            raise InputError("--clusters", f"{pattern!r} in every id", f"{name!r}", "Fix the expression.")
+        labels.append(match.group())
+    return labels
 
 
 def check_ids_meet(

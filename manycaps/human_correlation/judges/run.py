@@ -5,11 +5,10 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
-from manycaps.comparison.foreign_scores.run import clusters_of_items
 from manycaps.comparison.foreign_scores.score_tables import TEXT_COLUMNS, ScoreTable, read_score_tables
 from manycaps.files.caption_tables import good_rows, open_source
 from manycaps.files.caption_tables.columns import as_columns, columns_of
-from manycaps.files.caption_tables.ids import check_ids_meet
+from manycaps.files.caption_tables.ids import check_ids_meet, labels_of_ids
 from manycaps.files.saved_files import write_text_atomically
 from manycaps.kit.errors import InputError, quote_path, quote_value
 from manycaps.kit.judge_slopes import judge_bias
@@ -166,7 +165,8 @@ def _try(
         raise InputError(
             "scores", "texts of two systems, or of a system and people", len(systems), "Add texts of another one."
         )
-    clusters = clusters_of_items([row.id for row in rows], options.clusters)
+    ids = [row.id for row in rows]
+    clusters = None if options.clusters is None else labels_of_ids(ids, options.clusters)
     texts, people = (
         tokenize_rows(side, options.tokenizer) for side in zip(*((r.texts, r.references) for r in rows), strict=True)
     )

@@ -436,12 +436,8 @@ def _as_texts(gts: Captions, res: Captions) -> _Texts:
 def _check_texts(name: str, key: Hashable, texts: object) -> None:
     """Raise unless this is a list of at least one string."""
     if not isinstance(texts, list | tuple) or not all(issubclass(kind, str) for kind in {type(text) for text in texts}):
-        raise InputTypeError(
-            f"{name}[{quote_value(key)}]",
-            "a list of strings",
-            quote_value(texts),
-            "Give tokens joined by spaces, as PTBTokenizer().tokenize returns them.",
-        )
+        fix = "Give tokens joined by spaces, as PTBTokenizer().tokenize returns them."
+        raise InputTypeError(f"{name}[{quote_value(key)}]", "a list of strings", quote_value(texts), fix)
     if not texts:
         raise InputError(f"{name}[{quote_value(key)}]", "at least one caption", "none", "Leave the image out.")
 

@@ -175,6 +175,8 @@ def _setting_beside(name: str, given: Mapping[str, Any]) -> Setting:
 def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
     """Read samples and references."""
     names = [source_name(file) for file in options.files]
+    if len(set(names)) < len(names):
+        raise InputError("settings", "files of different names", ", ".join(names), "Rename one.")
     check_system_names(names, "settings", "Rename the file.")
     files = dict(zip(names, options.files, strict=True))
     with _reference_split():

@@ -277,9 +277,12 @@ MESSAGES = [
         lambda: compared_systems([ScoredSystem("a", {}, {}), ScoredSystem("b", {}, {})], []),
     ),
     ("--names: expected one name per system (2), got 1.", lambda: name_systems(["a", "b"], ["x"], None)),
-    ("--names: expected different names, got a, a. Give the system", lambda: name_systems(["a", "d/a"], None, None)),
+    (
+        "--names: expected different names, got a, a. Give each system its own",
+        lambda: name_systems(["a", "d/a"], None, None),
+    ),
     ("--names: expected names that can be printed, got ' '. Give", lambda: name_systems(["a", "b"], ["x", " "], None)),
-    ("--baseline: expected one of a, b, got 'c'.", lambda: name_systems(["a", "b"], None, "c")),
+    ("--baseline: expected one of 'a', 'b', got 'c'.", lambda: name_systems(["a", "b"], None, "c")),
 ]
 
 test_messages = refusals({ValueError: MESSAGES})

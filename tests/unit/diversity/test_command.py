@@ -89,9 +89,9 @@ def test_names_are_checked():
     names = ("x/a.jsonl.gz", "b.csv", "someone/set", "v1.5.parquet")
     assert [source_name(name) for name in names] == ["a", "b", "set", "v1.5"]
     message = "--names: expected one name per source (1), got 2. Give as many."
-    assert_refused(ValueError, message, engine.check_names, ["a.csv"], ["A", "B"])
-    message = "--names: expected different names, got ['a', 'a']. Give each source its own"
-    assert_refused(ValueError, message, engine.check_names, ["a.csv", "x/a.json"], None)
+    assert_refused(ValueError, message, engine.names_of_sources, ["a.csv"], ["A", "B"])
+    message = "--names: expected different names, got a, a. Give each source its own"
+    assert_refused(ValueError, message, engine.names_of_sources, ["a.csv", "x/a.json"], None)
 
 
 def test_columns_and_groups_are_for_all_sources_or_each_its_own(tmp_path, capsys):
@@ -121,8 +121,8 @@ def test_two_columns_of_a_file_are_not_guessed_and_have_names_of_their_own(tmp_p
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     for column in ("references", "candidates"):
         assert f"rows.json, column {column}; ptb tokenizer" in text
-    message = "--names: expected different names, got ['rows: references', 'rows: ref"
-    assert_refused(ValueError, message, engine.check_names, [path, path], None, ["references", "references"])
+    message = "--names: expected different names, got rows: references, rows: ref"
+    assert_refused(ValueError, message, engine.names_of_sources, [path, path], None, ["references", "references"])
 
 
 def test_the_page_holds_the_figures(tmp_path, capsys):

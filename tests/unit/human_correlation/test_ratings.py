@@ -217,7 +217,7 @@ OF_ROWS = "id,system,quality\n" + "".join(f"r{i},s0,{i}\n" for i in range(6))
             (),
             "quality[2]: expected a number of size at most 1e+100, got '-1e160'. Cor",
         ),
-        (OF_SYSTEMS.replace("s2", ""), (), "system[2]: expected a name, got "),
+        (OF_SYSTEMS.replace("s2", ""), (), "{ratings}: system[2]: expected a name, got "),
         ("\n".join(OF_SYSTEMS.splitlines()[:5]), (), "--ratings: expected ratings of 5 systems or more, got 4, whose"),
         ("\n".join(OF_ROWS.splitlines()[:5]), (), "--ratings: expected 5 rated captions or more, got 4. Give more."),
         ("name,quality\ns0,1\n", (), "{ratings}: expected the columns system and one or more of numbers, got 'name'"),

@@ -171,7 +171,7 @@ def test_a_table_of_all_systems_is_compared_as_files_of_each(kind, table, tmp_pa
         ("all.jsonl --systems-by model", "all.jsonl: model[0]: expected the name of a system, got no such column. Na"),
         ("all.jsonl all.jsonl --systems-by system", "--systems-by: expected one table of all systems, got 2 sources. "),
         ("all.jsonl --systems-by system --names a b c", "--names: expected none beside --systems-by, got a, b, c. "),
-        ("all.jsonl --systems-by system --baseline x", "--baseline: expected one of theirs, ours, 3, got 'x'. "),
+        ("all.jsonl --systems-by system --baseline x", "--baseline: expected one of 'theirs', 'ours', '3', got 'x'. "),
         ("gaps.jsonl --systems-by system", "gaps.jsonl: system[1]: expected the name of a system, got none (None). "),
         ("short.jsonl --systems-by system", "short.jsonl, system 'ours': expected the rows of short.jsonl, system 'th"),
     ],
