@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.special
 
 from manycaps.kit.parity_faults import (
     CorpusFaults,
@@ -19,7 +20,10 @@ from manycaps.kit.parity_faults import (
     support_groups,
 )
 from manycaps.kit.parity_sentences import BothSides, SideValues, SupportBlock, compared_values
+from manycaps.kit.words_predictability import wording_rows
+from manycaps.kit.words_tests import wording_test
 from scripts.studies.sentence_levels import draw_texts
+from scripts.toy.speakers import zipf_probabilities
 
 # Draws of a cell, and of one of counted faults; and standard errors around what is stated.
 N_DRAWS, N_COUNTED, N_ERRORS = 100, 400, 4
@@ -98,3 +102,19 @@ def test_the_intervals_of_counted_faults_hold_their_shares(n_rows, m, n, share):
     least = 0.93 - N_ERRORS * math.sqrt(0.07 * 0.93 / N_COUNTED)
     assert np.mean([fault.share.low <= share <= fault.share.high for fault in faults]) >= least
     assert np.mean([fault.low <= share - of_people <= fault.high for fault in faults]) >= least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_rows", "m", "n", "n_words"), [(10, 10, 3, 40), (60, 10, 3, 40), (60, 5, 5, 2_000)])
+def test_the_wording_finds_people_in_as_many_draws_as_it_says(n_rows, m, n, n_words):
+    """400 draws, so that the standard deviation of z is within 0.07 of 1 in 95% of the cells (docs/human_parity.md: 32 cells)."""
+    rng = np.random.default_rng(0)
+    chances = zipf_probabilities(n_words, 1)
+    p_values = []
+    for _ in range(N_COUNTED):
+        shapes = [(m + n, int(length)) for length in 4 + rng.poisson(5, size=n_rows)]
+        rows = [rng.choice(n_words, p=chances, size=shape).astype(str).tolist() for shape in shapes]
+        p_values.append(wording_test(wording_rows([row[:m] for row in rows], [row[m:] for row in rows])).p_value)
+    z = scipy.special.ndtri(np.array(p_values) / 2)  # the lower half of z
+    assert math.sqrt(np.mean(z**2)) == pytest.approx(1, abs=0.07)
+    assert np.mean(z <= scipy.special.ndtri(0.0005)) <= 0.0075
