@@ -10,16 +10,18 @@ import itertools
 import os
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
 
 from .arrays import Floats, Ints, Masks, TokenList, TokenRows
 from .errors import InputError
 from .files import check_count_table, path_state, read_count_table
 from .options import Option, by_value
 from .words_tokenizers import Tokenizer, check_same_tokenizer, ngram_tokens
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 # Texts of a row that one number of a mask can name.
 BITS = 64
@@ -221,7 +223,7 @@ class DrawnOrder(NamedTuple):
     # Of the entries that match, those with an n-gram that other texts of the row have, too.
     order: NgramOrder
     # Squared frequencies, shape (n_texts, n_ngrams).
-    squares: scipy.sparse.csr_array
+    squares: "scipy.sparse.csr_array"
     # Of each cell: its row, its n-gram, and the mask of the texts that have it.
     row: Ints
     ngram: Ints
@@ -380,6 +382,8 @@ class NgramIndex:
     @functools.cached_property
     def drawn(self) -> list[DrawnOrder]:
         """For each order what draws of references from the same texts share."""
+        import scipy.sparse  # words are numbered without it
+
         orders = []
         for order in self.orders():
             masks = self.texts.masks(order.cell, self.texts.place[order.text], len(order.cell_end))

@@ -201,7 +201,7 @@ REFUSED = {
         ("--checkpoint no.pth", "checkpoint: expected a file, a folder or a Hub repository, got 'no.pth': no suc"),
     ],
     make_line: [
-        ("--caption-column text", "train text: expected this column, got image, captions. See --image-column and"),
+        ("--caption-column text", "train text: expected this column, got 'image', 'captions'. See --image-column and"),
         ("--no-captions --no-images", "--no-captions: expected it without --no-images, got both. Nothing would be"),
         ("--captioner nowhere", "--captioner: expected a model of the Hub or a folder of one, got 'nowhere', whi"),
     ],

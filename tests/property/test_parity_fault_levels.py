@@ -107,7 +107,7 @@ def test_the_intervals_of_counted_faults_hold_their_shares(n_rows, m, n, share):
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_rows", "m", "n", "n_words"), [(10, 10, 3, 40), (60, 10, 3, 40), (60, 5, 5, 2_000)])
 def test_the_wording_finds_people_in_as_many_draws_as_it_says(n_rows, m, n, n_words):
-    """400 draws, so that the standard deviation of z is within 0.07 of 1 in 95% of cells (32 more: docs/human_parity.md)."""
+    """400 draws: the standard deviation of z is within 0.07 of 1 in 95% of cells (docs/human_parity.md has 32)."""
     rng = np.random.default_rng(0)
     chances = zipf_probabilities(n_words, 1)
     p_values = []
