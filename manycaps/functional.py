@@ -7,12 +7,20 @@ float64, and the same as the modules'.
 
 from .kit.clip_pac import pac_s, ref_pac_s
 from .kit.energy_rewards import energy_rewards, kernel_rewards, self_critical
-from .kit.frechet import frechet_p_values, frechet_squared, mmd_p_values, mmd_squared
+from .kit.frechet import frechet_p_values, frechet_squared
 from .kit.judge_slopes import JudgeBias, judge_bias
 from .kit.meteor15_scores import meteor15
 from .kit.meteor_nltk import Lexicon, meteor, meteor_distances
 from .kit.mmd_pooled import cmmd, kid
-from .kit.mmd_rows import gaussian_kernel, kernel_mmd_p_values, kernel_mmd_squared, laplace_kernel, polynomial_kernel
+from .kit.mmd_rows import (
+    gaussian_kernel,
+    kernel_mmd_p_values,
+    kernel_mmd_squared,
+    laplace_kernel,
+    mmd_p_values,
+    mmd_squared,
+    polynomial_kernel,
+)
 from .kit.mutual_divergence import MutualDivergence, mutual_divergence
 from .kit.neighbour_spheres import DensityCoverage, density_coverage
 from .kit.ngrams_rouge import bleu, cider_d, cider_d_distances, corpus_bleu, rouge_l

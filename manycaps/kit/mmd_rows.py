@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from .arrays import Floats, plain_arguments
 from .errors import InputError, quote_value
 from .options import check_choice, check_is_number, check_number, check_whole_number
-from .rows import as_pairs, as_rows, check_candidates
+from .rows import as_pairs, as_rows, check_candidates, joint_vectors
 from .sets_tests import (
     MAX_PARTITIONS,
     Comparison,
@@ -290,6 +290,80 @@ def mmd_comparison(kernel: np.ndarray, n_candidates: int, estimator: str, own: f
 
 # Estimators of an MMD of any kernel; the third one, "authors", is of the Gaussian kernel alone.
 KERNEL_ESTIMATORS = ("unbiased", "biased")
+
+
+@plain_arguments
+def mmd_squared(
+    candidates: npt.ArrayLike, references: npt.ArrayLike, sigma: str | float = "median", estimator: str = "unbiased"
+) -> Floats:
+    """Return the squared maximum mean discrepancy of candidates and references of every row, with a Gaussian kernel.
+
+    MMD^2 = mean k(x, x') + mean k(y, y') - 2 mean k(x, y), k(a, b) = exp(-|a - b|^2 / (2 sigma^2)) (Gretton et al.
+    2012, equations 2 to 5, https://jmlr.org/papers/v13/gretton12a.html; Chan et al. 2022, equation 6).
+
+    Args:
+        candidates: floating-point array, shape (n_rows, n, d), finite; n is at least 2, 1 for "biased".
+        references: floating-point array, shape (n_rows, m, d), likewise.
+        sigma: bandwidth: "median" or "mean" of the distances of two texts of the row, halved, or a positive number.
+        estimator: "unbiased", "biased" or "authors" (as in the authors' program).
+
+    Returns:
+        float64 array, shape (n_rows,), at most 2, "authors" 4.00002; "biased" is at least 0, "unbiased" has mean 0 when
+        both sets are samples of one distribution.
+
+    Raises:
+        ValueError: another shape, number or name.
+
+    >>> mmd_squared([[[0.0], [0.0]]], [[[1.0], [1.0]]], sigma=1.0).round(4).tolist()
+    [0.7869]
+    """
+    rows, n_candidates = _as_kernel_rows(candidates, references, sigma, estimator)
+    return joint_mmd_squared(rows, n_candidates, sigma, estimator)
+
+
+@plain_arguments
+def mmd_p_values(
+    candidates: npt.ArrayLike,
+    references: npt.ArrayLike,
+    sigma: str | float = "median",
+    estimator: str = "unbiased",
+    *,
+    n_resamples: int | None = None,
+    max_partitions: int = MAX_PARTITIONS,
+    seed: int = 0,
+) -> Floats:
+    """Return the share of the splits of every row whose squared MMD is at least the observed one.
+
+    Args:
+        candidates: as for `mmd_squared`, as are the next three.
+        references: the other set of every row.
+        sigma: bandwidth; it belongs to the joint set, which no split changes.
+        estimator: "unbiased", "biased" or "authors".
+        n_resamples: as for `triangle_rank_p_values`, as are the next two.
+        max_partitions: most splits of a row that may be enumerated.
+        seed: of the random splits.
+
+    Returns:
+        float64 array, shape (n_rows,), above 0 and at most 1.
+
+    Raises:
+        TypeError, ValueError: as `mmd_squared` and `triangle_rank_p_values`.
+
+    >>> mmd_p_values([[[0.0], [0.1]]], [[[5.0], [5.1]]]).round(4).tolist()
+    [0.3333]
+    """
+    rows, n_candidates = _as_kernel_rows(candidates, references, sigma, estimator)
+    splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_partitions, seed)
+    return comparison_p_values(mmd_comparison(_gaussian_kernel(rows, sigma), n_candidates, estimator), splits)
+
+
+def _as_kernel_rows(
+    candidates: npt.ArrayLike, references: npt.ArrayLike, sigma: str | float, estimator: str
+) -> tuple[Floats, int]:
+    """Both sets as `joint_vectors`, checked as `mmd_squared` says."""
+    check_choice("estimator", estimator, ESTIMATORS)
+    check_bandwidth(sigma)
+    return joint_vectors(candidates, references, least=1 if estimator == "biased" else 2)
 
 
 @plain_arguments

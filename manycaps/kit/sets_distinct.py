@@ -85,21 +85,18 @@ def class_values(sizes: Sequence[int]) -> dict[str, float]:
     return {"n_classes": float(len(sizes)), "semantic_entropy": entropy_of_sizes(sizes)}
 
 
-def check_equivalence(equivalent: Sequence[npt.ArrayLike]) -> list[np.ndarray]:
-    """Return the arrays of all sets, or raise for the first that is no symmetric one of bools."""
+def check_equivalence(equivalent: Sequence[npt.ArrayLike], least: int = 1) -> list[np.ndarray]:
+    """Return the arrays of all sets, or raise for the first that is no symmetric one of bools of `least` texts."""
     advice = "Compare distances: distances <= 0.2."
     rows = as_list(equivalent, "equivalent", "an array of bools for each set of texts")
     arrays = [as_numbers(row, f"equivalent[{i}]", "an array of bools", advice) for i, row in enumerate(rows)]
     for i, array in enumerate(arrays):
         if array.dtype != bool:
             raise InputTypeError(f"equivalent[{i}]", "bools", array.dtype, advice)
-        if array.ndim != 2 or array.shape != array.T.shape or not array.size or (array != array.T).any():
-            raise InputError(
-                f"equivalent[{i}]",
-                "a symmetric array of shape (n, n)",
-                f"shape {array.shape}",
-                "Give one array for each set of texts.",
-            )
+        if array.ndim != 2 or array.shape != array.T.shape or len(array) < least or (array != array.T).any():
+            expected = "a symmetric array of shape (n, n)" + f", n at least k={least}" * (least > 1)
+            fix = "Give one array for each set of texts."
+            raise InputError(f"equivalent[{i}]", expected, f"shape {array.shape}", fix)
     return [array | np.eye(len(array), dtype=bool) for array in arrays]
 
 
@@ -292,20 +289,7 @@ def as_quality(quality: Any, sizes: Sequence[int]) -> list[Floats]:
 def _as_class_labels(equivalent: Sequence[npt.ArrayLike], k: int) -> list[np.ndarray]:
     """Classes of the texts of each set, whose arrays are checked."""
     check_whole_number("k", k, 1)
-    advice = "Compare distances: distances <= 0.2."
-    rows = as_list(equivalent, "equivalent", "an array of bools for each set of texts")
-    arrays = [as_numbers(row, f"equivalent[{i}]", "an array of bools", advice) for i, row in enumerate(rows)]
-    for i, array in enumerate(arrays):
-        if array.dtype != bool:
-            raise InputTypeError(f"equivalent[{i}]", "bools", array.dtype, advice)
-        if array.ndim != 2 or array.shape != array.T.shape or len(array) < k or (array != array.T).any():
-            raise InputError(
-                f"equivalent[{i}]",
-                f"a symmetric array of shape (n, n), n at least k={k}",
-                f"shape {array.shape}",
-                "Give one array for each set of texts.",
-            )
-    return [class_labels(array, "connected") for array in arrays]
+    return [class_labels(array, "connected") for array in check_equivalence(equivalent, k)]
 
 
 def near_texts(texts: Sequence[str], vectors: Mapping[str, Floats], threshold: float) -> np.ndarray:

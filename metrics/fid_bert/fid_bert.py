@@ -17,7 +17,6 @@ from .vectors_sentences import ENCODER_OPTIONS, LONG_TEXT_VALUES, SENTENCES
 from .arrays import map_in_order as map_in_order
 from .errors import quote_value as quote_value
 from .files import inline_bytes as inline_bytes
-from .mmd_rows import check_bandwidth as check_bandwidth
 from .module import CollectionModule as CollectionModule
 from .row_images import text_key as text_key
 from .sets_tests import exact_splits as exact_splits

@@ -80,7 +80,7 @@ COLUMNS = (*TESTS, *KINDS, "faults", *(f"covered_{kind}" for kind in KINDS))
 SIZES = ((1, 2, 1), (1, 4, 1), (5, 5, 1), (10, 3, 1), (1, 2, 3), (1, 4, 3), (2, 4, 8), (5, 5, 2), (10, 3, 2))
 ROWS = (10, 20, 60, 200, 1_000)
 # Those of so many rows.
-OF_MANY_ROWS = {1_000: ((1, 2, 1), (1, 4, 1), (1, 4, 3), (10, 3, 2))}
+OF_MANY_ROWS = {1_000: ((1, 2, 1), (1, 4, 1), (5, 5, 1), (10, 3, 1), (1, 2, 3), (1, 4, 3))}
 CLUSTERED = ((1, 4, 3), (2, 3, 1))
 CLUSTERED_ROWS = (60, 180, 600)
 

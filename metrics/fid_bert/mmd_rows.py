@@ -1,1 +1,0 @@
-../../manycaps/kit/mmd_rows.py
