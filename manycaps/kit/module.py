@@ -31,7 +31,7 @@ from .options import (
     defaults_of,
     docstring_list,
 )
-from .row_images import clusters_of_images, repeated_texts
+from .row_images import clusters_of_captions, repeated_texts
 from .rows import (
     NOT_COPIED,
     NOT_ROWS,
@@ -293,14 +293,14 @@ class CollectionModule:
     def _with_images(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return options in which rows of one image are a cluster, unless there are labels; warn of what repeats."""
         references = columns.get("references", ())
-        repeated_texts(references).warn()
         if "clusters" not in options or not self.has_effect("clusters", options):
+            repeated_texts(references).warn()
             return options
         clusters = options["clusters"]
         if clusters is not None:
             clusters = as_labels(clusters, "clusters", len(next(iter(columns.values()))))
         if references:
-            clusters = clusters_of_images(clusters, references, columns.get("predictions"))
+            clusters = clusters_of_captions(clusters, references, columns.get("predictions"))
         if clusters is None:
             warn_of_shared_captions(list(columns.values()))
         return {**options, "clusters": clusters}

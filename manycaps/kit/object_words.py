@@ -424,14 +424,11 @@ class ObjectSums(NamedTuple):
 
 
 def object_sums(rows: Iterable[RowObjects]) -> ObjectSums:
-    """Add rows up; nothing else of a row is kept."""
-    counts: tuple[tuple[int, ...], tuple[int, ...]] = ((0,) * N_COUNTS, (0,) * N_COUNTS)
-    shares, held = [], np.zeros(2, dtype=np.int64)
-    for row in rows:
-        counts = _sums((counts[0], row.counts[0])), _sums((counts[1], row.counts[1]))
-        shares.append(row.shares)
-        held += (row.is_held is not None, row.is_held is True)
-    return ObjectSums(np.array(counts), np.array(shares), held)
+    """Add rows up; their mentions are not kept."""
+    kept = [(row.counts, row.shares, row.is_held) for row in rows]
+    counts, shares, held = zip(*kept, strict=True) if kept else ((), (), ())
+    sums = np.array(counts, dtype=np.int64).reshape(-1, 2, N_COUNTS).sum(axis=0)
+    return ObjectSums(sums, np.array(shares), np.array([len(held) - held.count(None), held.count(True)]))
 
 
 def compare_rows(

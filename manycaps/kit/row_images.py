@@ -15,13 +15,13 @@ with a single one are of one image only where at least half of such rows have th
 Texts are compared without case, blanks and the punctuation at their end.
 """
 
+import collections
 import hashlib
 import itertools
-import math
 import re
 import unicodedata
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +37,8 @@ LEAST_REPEATED = 0.01
 # Marks at the end of a text that are no part of it.
 END_MARKS = " .!?,;:\u3002"
 
+Ints = npt.NDArray[np.int64]
+
 # What is told apart by being equal: a text, its tokens, the bytes of a vector, or a number.
 Text = str | bytes | int | Sequence[str]
 
@@ -47,9 +49,11 @@ def text_key(text: Text) -> Hashable:
     >>> text_key("A dog  runs."), text_key(["a", "dog", "runs"]), text_key("...")
     ('a dog runs', 'a dog runs', '...')
     """
-    if isinstance(text, bytes | int):
-        return text
-    words = " ".join((text if isinstance(text, str) else " ".join(text)).casefold().split())
+    if not isinstance(text, str):
+        if isinstance(text, bytes | int):
+            return text
+        text = " ".join(text)
+    words = " ".join(text.casefold().split())
     words = words if words.isascii() else unicodedata.normalize("NFC", words)
     return words.rstrip(END_MARKS) or words
 
@@ -70,10 +74,11 @@ class _JoinedRows:
 
     def join(self, row: int, other: int) -> None:
         """Put two rows, and all that are joined to them, into one set."""
-        low, high = sorted((self._first(row), self._first(other)))
-        self._earlier[high] = low
+        first, second = self._first(row), self._first(other)
+        if first != second:
+            self._earlier[max(first, second)] = min(first, second)
 
-    def numbers(self) -> npt.NDArray[np.int64]:
+    def numbers(self) -> Ints:
         """Number the sets in the order of their first rows, and return every row's."""
         numbers: dict[int, int] = {}
         firsts = map(self._first, range(len(self._earlier)))
@@ -82,7 +87,7 @@ class _JoinedRows:
 
 def image_numbers(
     references: Sequence[Sequence[Text]], candidates: Sequence[Sequence[Text]] | None = None
-) -> npt.NDArray[np.int64] | None:
+) -> Ints | None:
     """Number the images of rows by their references, in the order of their first rows; None where each has its own.
 
     Args:
@@ -95,9 +100,19 @@ def image_numbers(
     >>> image_numbers([["a dog", "dogs"], ["a cat", "cats"], ["Dogs.", "A dog."]]).tolist()
     [0, 1, 0]
     """
+    return _image_numbers(list(map(_text_keys, references)), candidates)
+
+
+def _text_keys(texts: Iterable[Text]) -> frozenset[Hashable]:
+    return frozenset(map(text_key, texts))
+
+
+def _image_numbers(
+    references: Sequence[frozenset[Hashable]], candidates: Sequence[Sequence[Text]] | None
+) -> Ints | None:
     sets: dict[frozenset[Hashable], list[int]] = {}
     for row, texts in enumerate(references):
-        sets.setdefault(frozenset(map(text_key, texts)), []).append(row)
+        sets.setdefault(texts, []).append(row)
     sets.pop(frozenset(), None)
     n_rows = len(references)
     single = [rows for texts, rows in sets.items() if len(texts) == 1]
@@ -108,34 +123,50 @@ def image_numbers(
         if len(key) > 1 or single_are_images:
             for row in rows[1:]:
                 joined.join(rows[0], row)
-    for one, other in _overlapping(list(sets)):
-        n_common = len(one & other)
-        if 2 <= n_common >= math.ceil(min(len(one), len(other)) / 2):
-            joined.join(sets[one][0], sets[other][0])
-        elif candidates is not None and len(one) > 1 < len(other):
-            captions = [
-                each.union(map(text_key, itertools.chain.from_iterable(candidates[row] for row in sets[each])))
-                for each in (one, other)
-            ]
-            if one <= captions[1] and other <= captions[0]:
-                joined.join(sets[one][0], sets[other][0])
+    rows_of, keys = list(sets.values()), list(sets)
+    own = [_texts_of(candidates, rows) for rows in rows_of] if candidates is not None else [[] for _ in rows_of]
+    n_texts, n_own = (np.array(list(map(len, texts)), dtype=np.int64) for texts in (keys, own))
+    one, other, n_common = _overlapping(keys)
+    n_smaller = np.minimum(n_texts[one], n_texts[other])
+    is_half = (n_common >= 2) & (2 * n_common >= n_smaller)
+    # Whether the candidates of each are enough for the references of the other.
+    are_enough = (n_own[one] >= n_texts[other] - n_common) & (n_own[other] >= n_texts[one] - n_common)
+    for i, j in zip(one[is_half].tolist(), other[is_half].tolist(), strict=True):
+        joined.join(rows_of[i][0], rows_of[j][0])
+    for pair in np.flatnonzero(are_enough & ~is_half & (n_smaller > 1)):
+        i, j = one[pair], other[pair]
+        captions = [keys[k].union(map(text_key, own[k])) for k in (i, j)]
+        if keys[i] <= captions[1] and keys[j] <= captions[0]:
+            joined.join(rows_of[i][0], rows_of[j][0])
     images = joined.numbers()
     return None if images.max(initial=-1) + 1 == n_rows else images
 
 
-def _overlapping(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[frozenset[Hashable], frozenset[Hashable]]]:
-    """Pairs of sets with a common text that is not in too many."""
-    holders: dict[Hashable, list[int]] = {}
+def _texts_of(column: Sequence[Sequence[Text]], rows: Iterable[int]) -> list[Text]:
+    return [text for row in rows for text in column[row]]
+
+
+def _overlapping(sets: Sequence[frozenset[Hashable]]) -> tuple[Ints, Ints, Ints]:
+    """Return the pairs of sets with a common text that is not in too many, by their places, and how much they share."""
+    n_sets = collections.Counter(itertools.chain.from_iterable(sets))
+    holders: dict[Hashable, list[int]] = {text: [] for text, n in n_sets.items() if 1 < n <= MOST_SETS_OF_A_TEXT}
+    frequent = frozenset(text for text, n in n_sets.items() if n > MOST_SETS_OF_A_TEXT)
     for i, texts in enumerate(sets):
-        for text in texts:
-            holders.setdefault(text, []).append(i)
-    seen: set[tuple[int, int]] = set()
+        for text in texts & holders.keys():
+            holders[text].append(i)
+    by_size: dict[int, list[list[int]]] = {}
     for places in holders.values():
-        if len(places) <= MOST_SETS_OF_A_TEXT:
-            for pair in itertools.combinations(places, 2):
-                if pair not in seen:
-                    seen.add(pair)
-                    yield sets[pair[0]], sets[pair[1]]
+        by_size.setdefault(len(places), []).append(places)
+    # A pair as one number.
+    pairs = [np.empty(0, dtype=np.int64)]
+    for size, listed in by_size.items():
+        array, (first, second) = np.array(listed), np.triu_indices(size, 1)
+        pairs.append((array[:, first] * len(sets) + array[:, second]).ravel())
+    numbers, n_common = np.unique(np.concatenate(pairs), return_counts=True)
+    one, other = np.divmod(numbers, max(len(sets), 1))
+    if frequent and len(numbers):
+        n_common += [len(frequent & sets[i] & sets[j]) for i, j in zip(one, other, strict=True)]
+    return one, other, n_common
 
 
 def text_hashes(rows: Iterable[Sequence[str]]) -> npt.NDArray[np.uint64]:
@@ -167,7 +198,7 @@ def ids_without_numbers(ids: Sequence[str]) -> list[str] | None:
     return stems if is_numbering else None
 
 
-def join_labels(*columns: Sequence[Hashable] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def join_labels(*columns: Sequence[Hashable] | Ints) -> Ints:
     """Number rows so that two share a number if a column labels them alike, or others link them.
 
     >>> join_labels(["a", "a", "b", "c"], [1, 2, 2, 3]).tolist()
@@ -198,8 +229,20 @@ def clusters_of_images(
     return labels_of_images(image_numbers(references, candidates), clusters, remedy)
 
 
+def clusters_of_captions(
+    clusters: Sequence[Hashable] | None,
+    references: Sequence[Sequence[Text]],
+    candidates: Sequence[Sequence[Text]] | None = None,
+    column: str = "references",
+) -> Sequence[Hashable] | None:
+    """Do as `clusters_of_images`, and warn of references that repeat within their row."""
+    keys = list(map(_text_keys, references))
+    _repeated(references, keys).warn(column)
+    return labels_of_images(_image_numbers(keys, candidates), clusters)
+
+
 def labels_of_images(
-    images: npt.NDArray[np.int64] | None, clusters: Sequence[Hashable] | None = None, remedy: str = GIVE_CLUSTERS
+    images: Ints | None, clusters: Sequence[Hashable] | None = None, remedy: str = GIVE_CLUSTERS
 ) -> Sequence[Hashable] | None:
     """Do as `clusters_of_images` with the numbers of the images."""
     if images is None:
@@ -255,8 +298,13 @@ def repeated_texts(rows: Iterable[Sequence[Text]]) -> RepeatedTexts:
     >>> str(repeated_texts([["a dog", "dogs", "A dog."], ["a cat"]]))
     '1 of 4 references repeats another of their row, in 1 row'
     """
+    listed = list(rows)
+    return _repeated(listed, map(_text_keys, listed))
+
+
+def _repeated(rows: Iterable[Sequence[Text]], keys: Iterable[frozenset[Hashable]]) -> RepeatedTexts:
     n_texts = n_repeated = n_rows = 0
-    for row in rows:
-        n_more = len(row) - len(set(map(text_key, row)))
+    for row, distinct in zip(rows, keys, strict=True):
+        n_more = len(row) - len(distinct)
         n_texts, n_repeated, n_rows = n_texts + len(row), n_repeated + n_more, n_rows + (n_more > 0)
     return RepeatedTexts(n_repeated, n_texts, n_rows)

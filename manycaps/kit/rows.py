@@ -298,7 +298,8 @@ def has_character(text: str) -> bool:
     >>> [has_character(text) for text in (".", "\u200b", "\ufeff \n")]
     [True, False, False]
     """
-    return any(letter > " " and unicodedata.category(letter) not in _INVISIBLE for letter in text)
+    # Most texts begin with a letter.
+    return text[:1].isalnum() or any(letter > " " and unicodedata.category(letter) not in _INVISIBLE for letter in text)
 
 
 class EmptyCaptions:

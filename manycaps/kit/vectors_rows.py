@@ -22,7 +22,7 @@ from .errors import (
     reason_of,
 )
 from .options import Option, Ready, as_python_value, check_flag, check_whole_number
-from .row_images import clusters_of_images, repeated_texts
+from .row_images import clusters_of_captions, repeated_texts
 from .rows import as_rows
 from .sets_module import CAPTION_COLUMNS, ComparableRows, pairs_batch, text_counts
 from .sets_tests import Comparison, RowGenerators, row_keys
@@ -128,10 +128,10 @@ def with_images(module: Any, rows: EmbeddingRows, options: Mapping[str, Any]) ->
     """Return options in which rows with the same vectors of references are a cluster; warn of what repeats."""
     vectors = [rows.vectors[row] for row in rows.references]
     digests = [[hashlib.blake2b(vector.tobytes(), digest_size=16).digest() for vector in row] for row in vectors]
-    repeated_texts(digests).warn("reference_embeddings")
     if not module.has_effect("clusters", options):
+        repeated_texts(digests).warn("reference_embeddings")
         return options
-    return {**options, "clusters": clusters_of_images(options["clusters"], digests)}
+    return {**options, "clusters": clusters_of_captions(options["clusters"], digests, column="reference_embeddings")}
 
 
 # Ready columns for compute only: vectors.

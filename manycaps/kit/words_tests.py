@@ -18,7 +18,7 @@ from .arrays import Floats, Ints, TokenRows, plain_arguments
 from .ngrams import RowTexts
 from .options import check_number
 from .parity_tails import TAIL, PeopleDistances, TailShare, Threshold, quantile_interval, tail_share
-from .row_images import clusters_of_images, repeated_texts
+from .row_images import clusters_of_captions
 from .rows import as_both_rows
 from .sets_tests import (
     TIE_TOLERANCE,
@@ -255,8 +255,7 @@ def human_wording(
         check_number("confidence_level", confidence_level, 0, 1)
     if clusters is not None:
         clusters = check_clusters(clusters, len(candidates))
-    repeated_texts(references).warn()
-    clusters = clusters_of_images(clusters, references, candidates)
+    clusters = clusters_of_captions(clusters, references, candidates)
     corpus = corpus_wording(wording_rows(candidates, references, clusters), clusters, confidence_level)
     result = corpus.result(None)
     shares = result["odd_wording_share"], result["predictable_share"]

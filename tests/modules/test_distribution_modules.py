@@ -71,7 +71,7 @@ def frequencies(name):
 def test_the_corpus_p_value_grows_with_the_evidence_and_the_harmonic_mean_does_not(module, name, monkeypatch):
     # Copies of rows stand for rows of other images with the same distances.
     base = next(each for each in type(module).__mro__ if each.__name__ == "CollectionModule").__module__
-    monkeypatch.setattr(sys.modules[base], "clusters_of_images", lambda clusters, *_: clusters)
+    monkeypatch.setattr(sys.modules[base], "clusters_of_captions", lambda clusters, *_: clusters)
     # Captions of the next row: wrong everywhere, but no row of four captions can have a p-value below 1/3.
     references = [row[:2] for row in CAPTION_ROWS["references"]]
     predictions = [row[:2] for row in CAPTION_ROWS["predictions"]]

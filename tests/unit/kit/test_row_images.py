@@ -1,5 +1,7 @@
 """Rows of one image, and references that repeat within a row."""
 
+import collections
+import itertools
 import random
 import warnings
 
@@ -8,6 +10,7 @@ import pytest
 
 import manycaps
 from manycaps.functional import human_wording
+from manycaps.kit import row_images
 from manycaps.kit.errors import InputError
 from manycaps.kit.row_images import clusters_of_images, image_numbers, repeated_texts
 from manycaps.kit.words_tokenizers import tokenize_rows
@@ -59,6 +62,46 @@ def test_rows_of_one_image_are_found_by_their_references(references, candidates,
 
 def test_a_sentence_that_all_rows_have_links_none_of_them():
     assert image_numbers([["no caption", "none", str(i), str(-i)] for i in range(1, 400)]) is None
+
+
+def numbers_by_pairs(references, candidates):
+    """The rule as it is written: every pair of rows, joined until nothing changes; rows with two references or more."""
+    sets = [frozenset(row) for row in references]
+    n_holding = collections.Counter(text for of in set(sets) for text in of)
+    numbers = list(range(len(sets)))
+
+    def are_one(i, j):
+        common, captions = sets[i] & sets[j], [sets[k].union(*(candidates[row] for row in alike(k))) for k in (i, j)]
+        if sets[i] == sets[j]:
+            return True
+        if all(n_holding[text] > row_images.MOST_SETS_OF_A_TEXT for text in common):
+            return False
+        is_half = len(common) >= 2 and 2 * len(common) >= min(len(sets[i]), len(sets[j]))
+        return is_half or (sets[i] <= captions[1] and sets[j] <= captions[0])
+
+    def alike(k):
+        return [row for row, of in enumerate(sets) if of == sets[k]]
+
+    for i, j in itertools.combinations(range(len(sets)), 2):
+        if numbers[i] != numbers[j] and are_one(i, j):
+            low, high = sorted((numbers[i], numbers[j]))
+            numbers = [low if number == high else number for number in numbers]
+    return [sorted(set(numbers)).index(number) for number in numbers]
+
+
+@pytest.mark.parametrize("n_texts", [8, 14, 30])
+def test_images_are_those_of_the_rule_pair_by_pair(n_texts, monkeypatch):
+    monkeypatch.setattr(row_images, "MOST_SETS_OF_A_TEXT", 4)
+    draw, n_joined = random.Random(n_texts), 0
+    texts = [f"text {i}" for i in range(n_texts)]
+    for _ in range(60):
+        references = [draw.sample(texts, draw.randint(2, 4)) for _ in range(9)]
+        candidates = [draw.sample(texts, draw.randint(1, 5)) for _ in references]
+        expected = numbers_by_pairs(references, candidates)
+        found = image_numbers(references, candidates)
+        assert (list(range(9)) if found is None else found.tolist()) == expected
+        n_joined += found is not None
+    assert n_joined >= 10
 
 
 @pytest.mark.realdata
