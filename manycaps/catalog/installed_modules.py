@@ -29,6 +29,9 @@ KINDS = ("metrics", "measurements")
 # Variables that name folders in which Hugging Face's libraries keep files.
 CACHE_VARIABLES = ("HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_METRICS_CACHE", "XDG_CACHE_HOME")
 
+# Set in a process of the command `manycaps` or of a page, and so in those of its workers.
+OWN_PROCESS = "MANYCAPS_OWN_PROCESS"
+
 # Packages whose names users give to scripts of their own, each with a file that only the package has.
 HIDDEN_PACKAGES = {"evaluate": "module.py", "datasets": "arrow_dataset.py"}
 
@@ -147,9 +150,7 @@ def module_class(name: str) -> Any:
         ImportError: a package is not installed, or the files of the kit are missing.
     """
     module_folder(name)
-    check_can_import_evaluate()
-    import evaluate
-
+    evaluate = import_evaluate()
     try:
         script = importlib.import_module(f"manycaps.kit.{name}")
     except SyntaxError as error:
@@ -245,10 +246,22 @@ def _make_folder(folder: pathlib.Path) -> Iterator[None]:
         raise
 
 
-def check_can_import_evaluate() -> None:
-    """Raise if a variable, or a file of the user's own, keeps evaluate from being imported."""
+def import_evaluate() -> Any:
+    """Import evaluate, and return it; raise if a variable, or a file of the user's own, keeps it from being imported.
+
+    In a process of the command, its workers or a page, evaluate finds no transformers: its evaluators, which nothing
+    here uses, would import the pipelines and torch with them, for two thirds of the time in which such a process
+    starts. A program of a user's gets evaluate as it is. What is imported afterwards finds transformers.
+    """
     check_cache_folders()
     check_not_hidden()
+    if OWN_PROCESS not in os.environ or not sys.modules.keys().isdisjoint({"evaluate", "transformers"}):
+        return importlib.import_module("evaluate")
+    sys.modules["transformers"] = None  # type: ignore[assignment]
+    try:
+        return importlib.import_module("evaluate")
+    finally:
+        del sys.modules["transformers"]
 
 
 def check_cache_folders() -> None:
@@ -279,10 +292,7 @@ def check_not_hidden() -> None:
 @contextlib.contextmanager
 def progress_bars(*, shown: bool) -> Iterator[None]:
     """Show the modules' own progress bars in a `with` statement, or hide them; afterwards they are as before."""
-    check_can_import_evaluate()
-    import evaluate
-
-    logging = evaluate.utils.logging
+    logging = import_evaluate().utils.logging
     was_shown = logging.is_progress_bar_enabled()
     (logging.enable_progress_bar if shown else logging.disable_progress_bar)()
     try:

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
+from manycaps.catalog.installed_modules import OWN_PROCESS
 from manycaps.files.saved_files import check_path
 from manycaps.kit.errors import InputError, lacks_memory, quote_path, reason_of
 from manycaps.kit.module import VERSION
@@ -89,6 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     `SystemExit` is raised for --help and mistaken command lines.
     """
+    if arguments is None:
+        os.environ[OWN_PROCESS] = "1"
     with _escape_streams():
         try:
             return _run(sys.argv[1:] if arguments is None else list(arguments))

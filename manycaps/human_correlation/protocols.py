@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import evaluate
 import numpy as np
 
-from manycaps.catalog.installed_modules import advice_for, load, module_folders
+from manycaps.catalog.installed_modules import advice_for, import_evaluate, load, module_folders
 from manycaps.catalog.module_options import read_module_options
 from manycaps.catalog.modules import MODULES
 from manycaps.files.result_tables import align_columns
@@ -226,7 +225,7 @@ def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> An
     """Load a module of this collection, or any other one that evaluate finds."""
     expected, fix = "the name or the path of an evaluate module", "Check --config and --option, too."
     with as_input_errors("--metric", expected, f"{advice_for(name)} {fix}", quote_value(name), (ImportError,)):
-        return (load if name in module_folders() else evaluate.load)(name, config_name=config, **options)
+        return (load if name in module_folders() else import_evaluate().load)(name, config_name=config, **options)
 
 
 class LoadedMetric(NamedTuple):

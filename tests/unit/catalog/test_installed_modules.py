@@ -16,6 +16,7 @@ from manycaps.commands.command_line import main
 from manycaps.kit.errors import quote_path
 from tests.documents import LINK, broken_links
 from tests.refusals import assert_refused
+from tests.tools import ROOT, write_jsonl
 
 
 def test_a_module_that_is_not_there_is_refused_with_the_names_of_all():
@@ -30,6 +31,34 @@ def test_a_module_of_one_process_needs_no_folder_that_can_be_written(tmp_path):
     assert novelty.compute(predictions=["a"], references=["b"])["n_rows"] == 1
     with pytest.raises(NotADirectoryError):
         load("novelty", cache_dir=f"{file}/cache", num_process=2)
+
+
+# Run alone: what a process imports, by a command and by a program of a user's.
+COMMAND = """
+import sys
+from manycaps.commands.command_line import main
+sys.argv = ["manycaps", "score", "-m", "bleu_rouge", "-i", "rows.jsonl", "-o", "scores", "--processes", "1"]
+assert main() == 0
+assert {"evaluate", "torch"} & sys.modules.keys() == {"evaluate"}
+from transformers.pipelines import check_task
+"""
+PROGRAM = """
+import manycaps
+manycaps.load("bleu_rouge")
+from evaluate import evaluator
+assert evaluator("text-classification").task == "text-classification"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", [COMMAND, PROGRAM], ids=["command", "program"])
+def test_a_command_alone_leaves_out_the_evaluators_of_evaluate(program, tmp_path):
+    pytest.importorskip("transformers", reason="transformers is not installed: pip install 'manycaps[embeddings]'")
+    write_jsonl(tmp_path / "rows.jsonl", [{"predictions": ["a dog"], "references": ["a cat", "dogs"]}] * 2)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 @pytest.mark.parametrize(

@@ -437,7 +437,7 @@ def test_a_metric_that_lacks_a_package_names_its_extra(release, capsys, monkeypa
     def load(*arguments, **options):
         raise ImportError("To be able to use it, you need to install the following dependencies['open_clip'].")
 
-    monkeypatch.setattr(protocols.evaluate, "load", load)
+    monkeypatch.setattr("evaluate.load", load)
     code, _, error = run_command(capsys, release, "--metric", str(METRICS / "pac_score"))
     assert code == 1
     assert error.endswith("dependencies['open_clip']. Run `pip install 'manycaps[clip]'`.\n")
