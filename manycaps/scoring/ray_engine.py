@@ -7,10 +7,11 @@ part whose worker or node was lost is done again by another.
 import functools
 import json
 import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from manycaps.catalog.installed_modules import progress_bars
+from manycaps.catalog.installed_modules import OWN_PROCESS, progress_bars
 from manycaps.kit.errors import InputError, InputImportError, InputLookupError, InputOSError, InputTypeError
 from manycaps.scoring.run_settings import PartReport, RunPart, RunSettings, Step
 
@@ -93,6 +94,7 @@ class PartActor:
 
 def do_parts(step: Step, settings: RunSettings, parts: dict[int, RunPart], batch: RayBatch) -> RayBatch:
     """Run a step on the parts of a batch; an error becomes a report, so that it arrives as it was raised."""
+    os.environ[OWN_PROCESS] = "1"
     reports = []
     for number in batch["part"]:
         try:

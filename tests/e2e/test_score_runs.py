@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from manycaps.catalog.installed_modules import OWN_PROCESS
 from manycaps.commands.command_line import main
 from tests.modules.scored_rows import POOL
 from tests.tools import ROOT, write_jsonl
@@ -27,6 +28,7 @@ PATIENCE = 600
 ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
     "OMP_NUM_THREADS": "1",
+    OWN_PROCESS: "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
     # Ray makes its workers yield to every other process; on a busy machine they would never be done.
