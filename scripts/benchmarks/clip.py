@@ -28,8 +28,11 @@ N_IMAGES = 16
 CAPTIONS_PER_IMAGE = 5
 BATCH_SIZE = 64
 
+# Of ViT-B/32, and how many layers it has for images and for texts.
+ARCHITECTURE, N_LAYERS = "ViT-B-32", 12
+
 # Sizes of a run that shows only that the suite works (--small).
-SMALL = {"N_IMAGES": 2, "CAPTIONS_PER_IMAGE": 2, "LOADER_PROCESSES": 1}
+SMALL = {"N_IMAGES": 2, "CAPTIONS_PER_IMAGE": 2, "LOADER_PROCESSES": 1, "N_LAYERS": 1}
 
 # Of the authors' DataLoader: theirs are 6, more than many machines have cores.
 LOADER_PROCESSES = min(6, os.cpu_count() or 1)
@@ -75,10 +78,12 @@ def write_photographs(folder: pathlib.Path, n: int) -> list[str]:
         return list(pool.map(write, range(n)))
 
 
-def random_clip(architecture: str) -> Any:
-    """Return open_clip's model of a published shape, with random weights."""
+def random_clip() -> Any:
+    """Return open_clip's model of the published shape, with random weights."""
     torch.manual_seed(0)
-    return open_clip.create_model(architecture, pretrained=None, force_quick_gelu=True).eval()
+    shape: dict[str, Any] = open_clip.get_model_config(ARCHITECTURE)
+    parts = {part: shape[part] | {"layers": N_LAYERS} for part in ("vision_cfg", "text_cfg")}
+    return open_clip.CLIP(shape["embed_dim"], **parts, quick_gelu=True).eval()
 
 
 def save_clip(network: Any, folder: pathlib.Path) -> str:
@@ -150,7 +155,7 @@ def bare_forward(model: ClipModel, pixels: torch.Tensor, texts: Sequence[str]) -
 
 def comparisons() -> Iterator[Comparison]:
     """Time five captions per image, PAC-S and RefPAC-S, on the CPU."""
-    network = random_clip("ViT-B-32")
+    network = random_clip()
     with tempfile.TemporaryDirectory() as folder:
         options = {"checkpoint": save_clip(network, pathlib.Path(folder)), "device": "cpu"}
         pac, ref = load("pac_score", **options), load("ref_pac_score", **options)

@@ -101,7 +101,7 @@ def random_cache(weights: Weights) -> CachedFeatures:
 
 def comparisons() -> Iterator[Comparison]:
     """Measure a later epoch beside one without a cache, and a step beside its arithmetic."""
-    weights = random_clip("ViT-B-32").state_dict()
+    weights = random_clip().state_dict()
     encoders = Encoders(weights, TREATMENT, "cpu", "float32")
     encoders.scale = 100.0  # CLIP's after its training
     with tempfile.TemporaryDirectory() as name:

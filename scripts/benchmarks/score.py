@@ -110,7 +110,7 @@ def _seconds(folder: pathlib.Path, sources: Sequence[pathlib.Path], n_processes:
 def _images(folder: pathlib.Path) -> Comparison:
     """Images of a tar, with a caption each, by pac_score with the shape of ViT-B/32 and random weights."""
     tar = folder / "images.tar"
-    options = {"checkpoint": clip.save_clip(clip.random_clip("ViT-B-32"), folder), "device": "cpu"}
+    options = {"checkpoint": clip.save_clip(clip.random_clip(), folder), "device": "cpu"}
     paths, texts = clip.write_photographs(folder, N_IMAGES), clip.captions(N_IMAGES)
     with tarfile.open(tar, "w") as archive:
         for i, (path, text) in enumerate(zip(paths, texts, strict=True)):

@@ -41,7 +41,7 @@ def authors_scores(
     checkpoint: str, candidates: Sequence[str], videos: Sequence[str], features: dict[str, torch.Tensor] | None = None
 ) -> np.ndarray:
     """Return the authors' full F score of each row, without weights of words; `features` are their cache of clips."""
-    network = random_clip("ViT-B-32")
+    network = random_clip()
     network.load_state_dict(torch.load(checkpoint, weights_only=True)["state_dict"])
     texts = encode_texts(network, sorted(set(candidates), key=lambda text: -len(text.split(" "))))
     clips = features or {video: encode_video(network, video) for video in set(videos)}
@@ -119,7 +119,7 @@ def comparisons() -> Iterator[Comparison]:
     """Time files with the model's work, and features that lie ready."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        checkpoint = save_clip(random_clip("ViT-B-32"), folder)
+        checkpoint = save_clip(random_clip(), folder)
         module = load("emscore_pac", checkpoint=checkpoint, device="cpu")
         yield from _compare(module, checkpoint, write_clips(folder))
 
