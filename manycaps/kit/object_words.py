@@ -192,7 +192,7 @@ class Vocabulary(NamedTuple):
         has_phrase, objects = not self.lengths.keys().isdisjoint(words), self.objects
         read = self._read(words) if has_phrase else enumerate(words)
         named = [Mention(objects[word], word, position) for position, word in read if word in objects]
-        if self.left_out.keys().isdisjoint(words):
+        if len(named) < 2 or self.left_out.keys().isdisjoint(words):
             return named
         present = {mention.word for mention in named}
         return [mention for mention in named if self.left_out.get(mention.word) not in present]

@@ -53,8 +53,11 @@ def text_key(text: Text) -> Hashable:
         if isinstance(text, bytes | int):
             return text
         text = " ".join(text)
-    words = " ".join(text.casefold().split())
-    words = words if words.isascii() else unicodedata.normalize("NFC", words)
+    words = text.casefold().strip()
+    if "  " in words or not words.isprintable():
+        words = " ".join(words.split())
+    if not words.isascii():
+        words = unicodedata.normalize("NFC", words)
     return words.rstrip(END_MARKS) or words
 
 
