@@ -43,9 +43,6 @@ _PRINTED_COLUMN = re.compile(r"\n(?:Name: .*, )?(?:Length: \d+, )?dtype: [\w\[\]
 
 _QUOTE_AND_COMMA = re.compile(r"""['"]\s*,""")
 
-# A list that became text has one of these at least.
-_LIST_SIGNS = "[({\n"
-
 
 def as_caption_rows(rows: object, column: str, *, sampled: bool = False) -> list[list[str]]:
     """Return a column of caption lists as plain lists, order and captions unchanged, or name the first bad row.
@@ -83,6 +80,8 @@ def looks_like_list(text: str) -> bool:
     >>> [looks_like_list(text) for text in ("[laughs] a man", "(a dog) runs", "['Stop'] on a sign", "[inaudible]")]
     [False, False, False, False]
     """
+    if not _has_list_sign(text):
+        return False
     text = text.strip()
     if "\n" in text and _PRINTED_COLUMN.search(text):
         return True
@@ -95,6 +94,11 @@ def looks_like_list(text: str) -> bool:
     if text[:1] != "[" or not listed.startswith(QUOTES) or "[" in listed or "]" in listed:
         return False
     return _QUOTE_AND_COMMA.search(listed) is not None or (inner != listed and listed[1:].endswith(QUOTES))
+
+
+def _has_list_sign(text: str) -> bool:
+    """Return whether a text has a sign of which a list that became text has one at least."""
+    return "[" in text or "(" in text or "{" in text or "\n" in text
 
 
 def check_no_written_list(text: str, where: str) -> None:
@@ -266,7 +270,7 @@ def is_plain_row(row: object) -> TypeGuard[list[str]]:
     if type(row) is not list or set(map(type, row)) != {str}:
         return False
     text = "".join(row)
-    return text.isascii() and len(text) <= LONGEST_CAPTION and not any(sign in text for sign in _LIST_SIGNS)
+    return text.isascii() and len(text) <= LONGEST_CAPTION and not _has_list_sign(text)
 
 
 def check_caption(caption: object, where: str) -> None:
@@ -398,16 +402,22 @@ class DecoderSigns:
         self.signs: collections.Counter[str] = collections.Counter()
         self.kinds: dict[str, int] = {}
 
-    def add(self, candidates: Iterable[str | TokenList], references: Iterable[str | TokenList] = ()) -> None:
-        """Count texts, or token lists, of a row."""
+    def add(
+        self,
+        candidates: Iterable[str | TokenList],
+        references: Iterable[str | TokenList] = (),
+        *,
+        are_tokens: bool = False,
+    ) -> None:
+        """Count texts of a row, or token lists; strings may be tokens joined by blanks."""
         own = list(candidates)
-        found = _decoder_signs(own)
+        found = _decoder_signs(own, are_tokens=are_tokens)
         self.n_captions += len(own)
         self.n_signed += len(found)
         for kinds in found:
             self.signs.update(kinds.keys())
             self.kinds |= kinds
-        self.n_signed_references += len(_decoder_signs(list(references)))
+        self.n_signed_references += len(_decoder_signs(list(references), are_tokens=are_tokens))
 
     def counts(self) -> dict[str, Any]:
         """Return the numbers, as `include` takes them."""
@@ -450,17 +460,17 @@ class DecoderSigns:
             warnings.warn(words, stacklevel=stacklevel)
 
 
-def _decoder_signs(texts: Sequence[str | TokenList]) -> list[dict[str, int]]:
+def _decoder_signs(texts: Sequence[str | TokenList], *, are_tokens: bool = False) -> list[dict[str, int]]:
     """Signs of each text that has any, with their places in `_SIGNS_AND_REMEDIES`."""
     joined = [text if isinstance(text, str) else " ".join(text) for text in texts]
     together = "\n".join(joined)
-    if not any(hint in together for hint in _HINTS_OF_SIGNS):
-        return []
+    hints = [hint for hint in _HINTS_OF_SIGNS if hint in together]
     found = []
-    for text, given in zip(joined, texts, strict=True):
-        if not isinstance(given, str):
-            for split, whole in _SPLIT_SIGNS:
-                text = text.replace(split, whole)
+    for text, given in zip(joined, texts, strict=True) if hints else ():
+        if not any(hint in text for hint in hints):
+            continue
+        for split, whole in _SPLIT_SIGNS if are_tokens or not isinstance(given, str) else ():
+            text = text.replace(split, whole)
         if signs := {match[0]: (match.lastindex or 1) - 1 for match in _DECODER_SIGN.finditer(text)}:
             found.append(signs)
     return found

@@ -84,9 +84,9 @@ def empty_candidates(candidates: Sequence[str]) -> str | None:
 def decoder_signs(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> str | None:
     """Warn of signs of a decoder in most candidates and no reference; texts are tokens joined by blanks, or none."""
     counted = DecoderSigns()
-    counted.add([text.split(" ") for text in candidates])
+    counted.add(candidates, are_tokens=True)
     for own in references if counted.n_signed else ():
-        counted.add((), [text.split(" ") for text in own])
+        counted.add((), own, are_tokens=True)
     return counted.words("res")
 
 
