@@ -561,7 +561,7 @@ def read_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     words: list[str] = []
     blocks: list[np.ndarray] = []
     try:
-        with open_text_bytes(path, "encoder") as file, pa.PythonFile(file, mode="r") as stream:
+        with open_text_bytes(path, "encoder") as file, pa.input_stream(file, buffer_size=BLOCK_BYTES) as stream:
             batches = csv.open_csv(
                 stream,
                 csv.ReadOptions(block_size=BLOCK_BYTES, column_names=names, skip_rows=int(layout.has_header)),
