@@ -29,7 +29,7 @@ KINDS = ("metrics", "measurements")
 # Variables that name folders in which Hugging Face's libraries keep files.
 CACHE_VARIABLES = ("HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_METRICS_CACHE", "XDG_CACHE_HOME")
 
-# Set in a process of the command `manycaps` or of a page, and so in those of its workers.
+# Set in a process of the command `manycaps`, and in those of its workers.
 OWN_PROCESS = "MANYCAPS_OWN_PROCESS"
 
 # Packages whose names users give to scripts of their own, each with a file that only the package has.
@@ -249,9 +249,9 @@ def _make_folder(folder: pathlib.Path) -> Iterator[None]:
 def import_evaluate() -> Any:
     """Import evaluate, and return it; raise if a variable, or a file of the user's own, keeps it from being imported.
 
-    In a process of the command, its workers or a page, evaluate finds no transformers: its evaluators, which nothing
-    here uses, would import the pipelines and torch with them, for two thirds of the time in which such a process
-    starts. A program of a user's gets evaluate as it is. What is imported afterwards finds transformers.
+    In a process of the command and of its workers, evaluate finds no transformers: its evaluators, which nothing here
+    uses, would import the pipelines and torch with them, for two thirds of the time in which such a process starts. A
+    program of a user's gets evaluate as it is. What is imported afterwards finds transformers.
     """
     check_cache_folders()
     check_not_hidden()

@@ -6,14 +6,12 @@ import inspect
 import os
 import pathlib
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import gradio as gr
 
-from manycaps.catalog.installed_modules import OWN_PROCESS, import_evaluate
 from manycaps.kit.errors import lacks_memory, reason_of
 
 from .results import Drawing
@@ -65,8 +63,6 @@ class Page(NamedTuple):
 
     def build(self, app: str) -> gr.Blocks:
         """Build the page from the main script and the card beside `app.py`."""
-        if getattr(sys.modules["__main__"], "__file__", None) == app:  # not where a program imports it
-            os.environ[OWN_PROCESS] = "1"
         folder = pathlib.Path(app).absolute().parent  # the folders of modules have links to one `app.py`
         return build_page(self.form(self.load(folder)), folder / "README.md")
 
@@ -74,7 +70,8 @@ class Page(NamedTuple):
         """Load the main script of a folder; None for the page of a command."""
         if self.module is None:
             return None
-        evaluate = import_evaluate()  # slow, and not needed by the page of a command
+        import evaluate  # slow to import, and not needed by the page of a command
+
         script = str(folder / f"{self.module}.py")
         module = evaluate.load(script)
         given = {
