@@ -3,12 +3,15 @@
 Beside them stand limits: of the time per unit (`within`), and of seconds and GiB of a program of its own (`alone`).
 """
 
+import os
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+from manycaps.catalog.installed_modules import OWN_PROCESS
 
 # Most runs of which a median is taken; a run that shows only that a suite works (--small) has one.
 MOST_REPEATS = 100
@@ -74,7 +77,8 @@ def alone(name: str, program: str, arguments: list[str], seconds: float, gibibyt
     # Not `ru_maxrss`, which a process inherits from the one that starts it.
     peak_of_linux = "print(int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) / 2**20)"
     line = [sys.executable, "-c", f"{program}\n{peak_of_linux}", *arguments]
-    printed = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
+    environment = os.environ | {OWN_PROCESS: "1"}  # as a command has it
+    printed = subprocess.run(line, capture_output=True, text=True, check=True, env=environment).stdout.split()
     taken, peak = map(float, printed[-2:])
     yield Comparison(name, f"{seconds:g} s", "runs", 1 / taken, 1 / seconds, 1)
     yield Comparison(name, f"{gibibytes:g} GiB", "runs", 1 / peak, 1 / gibibytes, 1, "GiB")
