@@ -4,10 +4,12 @@ import asyncio
 import pathlib
 import re
 
+import pytest
+
+pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
 import gradio as gr
 import numpy as np
 import PIL.Image
-import pytest
 from tqdm.auto import tqdm
 
 from manycaps.kit import clip_checkpoints
@@ -30,9 +32,6 @@ from manycaps.pages.weights import NO_WEIGHTS, WEIGHTS_NAME, usable_weights, wei
 from manycaps.report.result_sentence import SIGNIFICANCE, UNUSUALLY_NEAR, verdict
 from tests.clip_checkpoints import save_checkpoint
 from tests.tools import ROOT
-
-pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
-
 
 LIMITS = CaptionLimits(rows=2, captions_per_row=3, characters_per_caption=10)
 

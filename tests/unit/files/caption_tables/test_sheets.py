@@ -4,8 +4,10 @@ import json
 import sys
 import zipfile
 
-import openpyxl
 import pytest
+
+pytest.importorskip("openpyxl", reason="openpyxl is not installed: pip install 'manycaps[tables]'")
+import openpyxl
 
 from manycaps.commands.command_line import main
 from manycaps.files.caption_tables import BadRow, good_rows, open_source, sheet_records

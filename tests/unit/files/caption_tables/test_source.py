@@ -402,6 +402,7 @@ MANY = json_lines({"id": i, "captions": [f"a dog {i} runs {i * i}"]} for i in ra
         ("a.arrow", arrow_of(OBJECTS)[:-200], 2),
         ("a.csv", "id,caption\n0,a dog\n1,two cats\n".encode("utf-16")[:-3], 1),
     ],
+    ids=range(8),
 )
 def test_a_truncated_file_keeps_the_rows_before(tmp_path, name, data, least):
     (tmp_path / name).write_bytes(data)
