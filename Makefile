@@ -118,5 +118,5 @@ $(VENV)/test.installed: $(BIN)/python pyproject.toml tests/requirements.txt $(wi
 $(OLDEST)/test.installed: $(OLDEST)/bin/python pyproject.toml tests/oldest_versions.txt tests/oldest_requirements.txt
 	@$(OLDEST)/bin/python -c 'import sys; sys.exit(sys.version_info >= (3, 13) and "The oldest versions are not built for Python 3.13. Run rm -r $(OLDEST); PYTHON=python3.10 make test-oldest")'
 	$(OLDEST)/bin/pip install --quiet $(BUILDER)
-	$(OLDEST)/bin/pip install --quiet -c tests/oldest_versions.txt -r tests/oldest_requirements.txt -e ".[embeddings,meteor,languages,video,report,sample,train]"
+	$(OLDEST)/bin/pip install --quiet -c tests/oldest_versions.txt -r tests/oldest_requirements.txt -e ".[embeddings,meteor,languages,video,report,sample,train,tables]"
 	touch $@

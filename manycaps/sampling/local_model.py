@@ -193,7 +193,8 @@ class LocalModel:
     def _inputs(self, prompts: Sequence[str | None], pictures: Sequence[PIL.Image.Image]) -> dict[str, torch.Tensor]:
         """Make tensors of rows, all with pictures or none, and all with prompts or none."""
         if self._chat is not None:
-            chats = _chats(prompts, pictures, self.options.system)
+            # Processors take parts of a message; those of transformers 4 no text in their place.
+            chats = _chats(prompts, pictures, self.options.system, has_parts=self._chat is self._processor)
             options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True, "return_tensors": "pt"}
             return dict(self._chat.apply_chat_template(chats, **options, **self._padding))
         if not pictures:
@@ -276,18 +277,18 @@ def _generate_options(setting: Setting, n: int) -> dict[str, Any]:
 
 
 def _chats(
-    prompts: Sequence[str | None], pictures: Sequence[PIL.Image.Image], system: str | None
+    prompts: Sequence[str | None], pictures: Sequence[PIL.Image.Image], system: str | None, *, has_parts: bool
 ) -> list[list[dict[str, Any]]]:
-    """Messages of every row."""
-    chats = []
-    for k, prompt in enumerate(prompts):
-        content: Any = prompt
-        if pictures:
-            content = [{"type": "image", "image": pictures[k]}, {"type": "text", "text": prompt}]
-        system_content: Any = system if not pictures else [{"type": "text", "text": system}]
-        first = [] if system is None else [{"role": "system", "content": system_content}]
-        chats.append([*first, {"role": "user", "content": content}])
-    return chats
+    """Messages of every row, each a list of parts or a text."""
+
+    def content(text: str | None, *images: PIL.Image.Image) -> Any:
+        parts = [*({"type": "image", "image": image} for image in images), {"type": "text", "text": text}]
+        return parts if has_parts or images else text
+
+    first = [] if system is None else [{"role": "system", "content": content(system)}]
+    return [
+        [*first, {"role": "user", "content": content(prompt, *pictures[k : k + 1])}] for k, prompt in enumerate(prompts)
+    ]
 
 
 def _lengths(inputs: Mapping[str, torch.Tensor], n_rows: int) -> list[int]:

@@ -13,7 +13,7 @@ from tests.tools import ROOT, SEVERAL_COMMANDS
 CONSTRAINTS = ROOT / "tests" / "oldest_versions.txt"
 
 # Extras that the oldest versions of everything fit: pages need the newest gradio, and Ray a newer pyarrow.
-EXTRAS = ("embeddings", "meteor", "languages", "video", "report", "sample", "train")
+EXTRAS = ("embeddings", "meteor", "languages", "video", "report", "sample", "train", "tables")
 
 # The last Python for which the oldest versions are built.
 NEWEST_PYTHON = (3, 12)

@@ -98,7 +98,9 @@ def test_values_are_logged_before_and_while_training_which_stays_the_same(tmp_pa
     watched, plain = train(tmp_path, watch), train(tmp_path)
     steps = [line["step"] for line in watched.state.log_history if "human_parity/p_value" in line]
     assert steps == [0, 2, 4]
-    assert set(watch.last) == {
+    # Faults are logged where they are defined, which other versions of torch, with other draws, may find.
+    faults = {f"human_parity/{name}" for name in ("faults", "unsupported_share", "odd_wording_share")}
+    assert set(watch.last) - faults == {
         *(
             "human_parity/p_value",
             "human_parity/statistic",
